@@ -1,0 +1,41 @@
+"""Electrical load of AI data centres from first causes.
+
+The public names live in the modules named here and are imported on first use, so that
+`import hsmdc` and `hsmdc --help` stay instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "load_config": "hsmdc.config",
+    "simulate": "hsmdc.simulation",
+    "resolve": "hsmdc.transient",
+    "stream": "hsmdc.transient",
+    "simulate_node": "hsmdc.transient",
+    "save_trace": "hsmdc.traces",
+    "open_trace": "hsmdc.traces",
+    "export_trace": "hsmdc.export",
+    "read_jobs": "hsmdc.jobs",
+    "schedule_fifo": "hsmdc.jobs",
+    "ensemble": "hsmdc.ensemble",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from hsmdc.config import load_config as load_config
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'hsmdc' has no attribute {name!r}") from None
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

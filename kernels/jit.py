@@ -1,0 +1,68 @@
+"""The one place where compile options live.
+
+Numba keys its disk cache by the content of the file that holds the function only, so editing a helper in
+another file would serve stale machine code. While the kernels are imported the cache folder therefore
+carries a hash of every kernel file; where no folder can be written, the kernels compile without a cache.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import config as numba_config
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).resolve().parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "hsmdc"
+
+
+def _writable_cache_dir() -> str | None:
+    folder = _cache_root() / f"kernels-{_fingerprint()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except (OSError, RuntimeError):  # RuntimeError: no home folder to expand "~"
+        return None
+    return str(folder)
+
+
+CACHE_DIR = _writable_cache_dir()
+
+
+def kernel(*, parallel: bool = False, contract: bool = False, nogil: bool = True) -> Callable[[Any], Any]:
+    """Compile a kernel: cached where possible, IEEE arithmetic unless `contract` allows fused multiply-add.
+
+    `contract` is the only fastmath flag ever allowed: the others break NaN tests and compensated sums.
+    """
+
+    def compile_lazily(function: Any) -> Any:
+        previous = numba_config.CACHE_DIR
+        try:
+            if CACHE_DIR is not None:
+                numba_config.CACHE_DIR = CACHE_DIR
+            return numba.njit(
+                cache=CACHE_DIR is not None,
+                parallel=parallel,
+                nogil=nogil,
+                error_model="numpy",
+                fastmath={"contract"} if contract else False,
+            )(function)
+        finally:
+            numba_config.CACHE_DIR = previous
+
+    return compile_lazily
