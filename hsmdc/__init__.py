@@ -23,7 +23,7 @@ _HOMES = {
     "ensemble": "hsmdc.ensemble",
 }
 
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
     from hsmdc.config import load_config as load_config

@@ -9,10 +9,9 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numba
-from numba import config as numba_config
 
 
 def _fingerprint() -> str:
@@ -43,26 +42,32 @@ def _writable_cache_dir() -> str | None:
 
 CACHE_DIR = _writable_cache_dir()
 
+settings: Any = numba.config
 
-def kernel(*, parallel: bool = False, contract: bool = False, nogil: bool = True) -> Callable[[Any], Any]:
-    """Compile a kernel: cached where possible, IEEE arithmetic unless `contract` allows fused multiply-add.
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(*, parallel: bool = False, contract: bool = False) -> Callable[[F], F]:
+    """Compile a kernel: cached where possible, IEEE arithmetic unless `contract` allows fusing.
 
     `contract` is the only fastmath flag ever allowed: the others break NaN tests and compensated sums.
     """
 
-    def compile_lazily(function: Any) -> Any:
-        previous = numba_config.CACHE_DIR
+    def compile_lazily(function: F) -> F:
+        previous = settings.CACHE_DIR
         try:
             if CACHE_DIR is not None:
-                numba_config.CACHE_DIR = CACHE_DIR
-            return numba.njit(
+                settings.CACHE_DIR = CACHE_DIR
+            compiled: Any = numba.njit(
                 cache=CACHE_DIR is not None,
                 parallel=parallel,
-                nogil=nogil,
+                nogil=True,
                 error_model="numpy",
                 fastmath={"contract"} if contract else False,
             )(function)
+            return cast(F, compiled)
         finally:
-            numba_config.CACHE_DIR = previous
+            settings.CACHE_DIR = previous
 
     return compile_lazily
