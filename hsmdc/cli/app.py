@@ -1,0 +1,23 @@
+"""The command tree. Command files import only typer at the top, so `--help` stays instant."""
+
+import typer
+
+app = typer.Typer(
+    name="hsmdc",
+    help="Electrical load of AI data centres from first causes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        from hsmdc import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit

@@ -1,0 +1,38 @@
+"""What the commands share: progress, options, words for the terminal."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+Progress = Callable[[float, float], None]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what exists.")]
+
+
+@contextmanager
+def progress_bar(description: str, *, quiet: bool = False) -> Iterator[Progress]:
+    """A bar on standard error, silent when that is not a terminal. Yields `progress(done, total)`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=quiet or not console.is_terminal,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(description, total=None)
+
+        def tick(done: float, total: float) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield tick

@@ -1,0 +1,157 @@
+"""Reading a configuration: a preset name or a TOML file, `base =` inheritance, errors in plain words."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+
+from hsmdc.config.model import Config
+from hsmdc.errors import ConfigError
+
+_PRESETS = resources.files("hsmdc") / "presets"
+_DISCRIMINATOR = "law"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def preset_names() -> list[str]:
+    """The shipped site presets."""
+    return sorted(Path(p.name).stem for p in _PRESETS.iterdir() if p.name.endswith(".toml"))
+
+
+def load_config(source: "str | Path | Mapping[str, Any] | Config") -> Config:
+    """Read a site configuration.
+
+    Parameters
+    ----------
+    source : preset name, path to a TOML file, mapping, or a Config (returned as it is)
+        A file or mapping may name `base = "preset or path"`; its own keys then replace those of the base,
+        table by table.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file, the key, the value, and what is allowed.
+    """
+    if isinstance(source, Config):
+        return source
+    where, tree = _read(source)
+    return validate_tree(_resolved(where, tree, seen=()), Config, where)
+
+
+def to_toml(config: BaseModel) -> str:
+    """The resolved configuration as TOML; `load_config` of it gives the same configuration."""
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+
+
+def from_toml(text: str) -> Config:
+    """The configuration written by `to_toml`, as traces carry it."""
+    return validate_tree(_parse(text, "the trace's configuration"), Config, "the trace's configuration")
+
+
+def _read(source: "str | Path | Mapping[str, Any]") -> tuple[str, dict[str, Any]]:
+    if isinstance(source, Mapping):
+        return "the given mapping", dict(source)
+    text = str(source)
+    if text in preset_names():
+        return f"preset {text}", _parse((_PRESETS / f"{text}.toml").read_text("utf-8"), text)
+    path = Path(text)
+    if not path.is_file():
+        raise ConfigError(
+            f"no preset or file {text!r}{_nearest(text, preset_names())}; "
+            f"presets: {', '.join(preset_names())}"
+        )
+    return text, _parse(path.read_text("utf-8"), text)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not valid TOML: {error}") from None
+
+
+def _resolved(where: str, tree: dict[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
+    tree = dict(tree)
+    base = tree.pop("base", None)
+    if base is None:
+        return tree
+    if not isinstance(base, str):
+        raise ConfigError(f"{where}: base must be a preset name or a path, got {base!r}")
+    candidate = Path(where).parent / base
+    name = base if base in preset_names() else str(candidate if candidate.is_file() else base)
+    if name in seen:
+        raise ConfigError(f"{where}: base {base!r} leads back to itself; break the circle")
+    base_where, base_tree = _read(name)
+    return _overlay(_resolved(base_where, base_tree, (*seen, name)), tree)
+
+
+def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(old, Mapping) and not _another_law(old, value):
+            merged[key] = _overlay(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _another_law(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    # Parameters of one law mean nothing to another: the new table replaces the old whole.
+    return _DISCRIMINATOR in new and new[_DISCRIMINATOR] != old.get(_DISCRIMINATOR)
+
+
+def validate_tree(tree: Mapping[str, Any], model: type[Model], where: str) -> Model:
+    """Build `model` from parsed TOML, turning every violation into one `ConfigError` line each."""
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        lines = [_in_words(detail, model) for detail in error.errors(include_url=False)]
+        raise ConfigError(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
+
+
+def _in_words(detail: Any, model: type[BaseModel]) -> str:
+    key = ".".join(str(part) for part in detail["loc"])
+    given = detail.get("input")
+    match detail["type"]:
+        case "extra_forbidden":
+            return f"unknown key {key!r}{_nearest(str(detail['loc'][-1]), _siblings(model, detail['loc']))}"
+        case "missing":
+            return f"key {key!r} is missing"
+        case "too_short" | "too_long":
+            return f"{key} has {len(given)} entries; {detail['msg'].lower()}"
+    message = detail["msg"].removeprefix("Value error, ")
+    shown = "" if isinstance(given, (dict, list, tuple, BaseModel)) else f" = {given!r}"
+    return f"{key or 'configuration'}{shown}: {message}"
+
+
+def _siblings(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
+    """Names allowed where an unknown key stood, found by walking the model along the error's location."""
+    candidates: list[type[BaseModel]] = [model]
+    for part in location[:-1]:
+        stepped = [
+            inner
+            for candidate in candidates
+            if part in candidate.model_fields
+            for inner in _models_in(candidate.model_fields[str(part)].annotation)
+        ]
+        candidates = stepped or candidates
+    return sorted({name for candidate in candidates for name in candidate.model_fields})
+
+
+def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _models_in(argument)
+
+
+def _nearest(name: str, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
