@@ -1,0 +1,186 @@
+"""The facility by the minute, for a given base rate λ0 or a given job list: jobs → FIFO → power → cooling."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hsmdc import laws
+from hsmdc.config import Config
+from hsmdc.errors import InputError
+from hsmdc.kernels import arrivals, cooling, residual, scheduler
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+MINUTE_S = 60.0
+_YEAR_ONE = np.datetime64("0001-01-01T00:00", "m")
+_LONGEST_TICKS = 2**27
+
+
+class Schedule(NamedTuple):
+    """Jobs in integer ticks from the start of the run (spin-up included)."""
+
+    arrival: Ints
+    start: Ints
+    end: Ints
+    nodes: Ints
+    tick_s: float
+
+
+class Span(NamedTuple):
+    """The minutes simulated: `spin_up` of them come before `start` and are thrown away."""
+
+    start: np.datetime64
+    minutes: int
+    spin_up: int
+
+    @property
+    def first(self) -> np.datetime64:
+        return self.start - np.timedelta64(self.spin_up, "m")
+
+    @property
+    def total(self) -> int:
+        return self.minutes + self.spin_up
+
+
+def absolute_minute(time: np.datetime64) -> int:
+    """Minutes since the year one: the id by which a minute's random numbers are keyed."""
+    return int((time.astype("datetime64[m]") - _YEAR_ONE).astype(np.int64))
+
+
+def generate_schedule(config: Config, span: Span, shape: Floats, base_rate: float, seed: int) -> Schedule:
+    """Draw the jobs of a span and schedule them.
+
+    Parameters
+    ----------
+    shape : λ(t)/λ0, float64 (span.total,)
+    base_rate : λ0 [arrival events/min]
+    """
+    arrival, nodes, duration = _draw_jobs(config, span, shape, base_rate, seed)
+    start = run_scheduler(config.scheduler.policy, arrival, nodes, duration, config.site.nodes)
+    duration += start
+    return Schedule(arrival, start, duration, nodes, MINUTE_S)
+
+
+def _draw_jobs(
+    config: Config, span: Span, shape: Floats, base_rate: float, seed: int
+) -> tuple[Ints, Ints, Ints]:
+    batch = laws.batch_law(config.arrivals.batch)
+    size = laws.nodes_law(config.jobs.nodes)
+    length = laws.duration_law(config.jobs.duration, MINUTE_S)
+    if int(size.value[-1]) > config.site.nodes:
+        raise InputError(
+            f"jobs of {size.value[-1]} nodes can never run on {config.site.nodes} nodes; "
+            "lower jobs.nodes.largest or raise site.nodes"
+        )
+    events = base_rate * float(shape.sum())
+    capacity = int(events * batch.moment() + 8 * np.sqrt(events * batch.moment(2)) + 1000)
+    while True:
+        arrival, nodes, duration = (np.empty(capacity, np.int32) for _ in range(3))
+        count = arrivals.generate(
+            np.uint64(seed),
+            absolute_minute(span.first),
+            base_rate * shape,
+            batch.cdf,
+            batch.guide,
+            size.value,
+            size.cdf,
+            size.guide,
+            length.value,
+            length.cdf,
+            length.guide,
+            laws.copula_correlation(config.jobs),
+            config.arrivals.shared_size,
+            arrival,
+            nodes,
+            duration,
+        )
+        if count <= capacity:
+            return arrival[:count], nodes[:count], duration[:count]
+        capacity = count
+
+
+def run_scheduler(
+    policy: str,
+    arrival: npt.NDArray[np.integer],
+    nodes: npt.NDArray[np.integer],
+    duration: npt.NDArray[np.integer],
+    total_nodes: int,
+) -> npt.NDArray[np.integer]:
+    """Start ticks under "fifo" or "easy"; jobs sorted by arrival, none wider than the cluster."""
+    longest = int(duration.max(initial=1))
+    if longest >= _LONGEST_TICKS:
+        raise InputError(
+            f"a job of {longest} ticks is longer than the scheduler's {_LONGEST_TICKS - 1}; use a coarser tick"
+        )
+    slots = max(64, 1 << longest.bit_length())
+    start = np.empty_like(arrival)
+    run = scheduler.easy if policy == "easy" else scheduler.fifo
+    run(
+        arrival,
+        nodes,
+        duration,
+        total_nodes,
+        np.zeros(slots, np.int32),
+        np.zeros(slots // 64, np.int32),
+        start,
+    )
+    return start
+
+
+def step_means(
+    begin: npt.NDArray[np.integer],
+    end: npt.NDArray[np.integer],
+    weight: npt.NDArray[np.integer],
+    ticks_per_step: int,
+    n_steps: int,
+) -> Floats:
+    """Mean weight held in each step by half-open tick spans, float64 (n_steps,)."""
+    held = np.zeros(n_steps + 2, np.int64)
+    scheduler.occupancy(begin, end, weight, ticks_per_step, held)
+    return held[:n_steps] / ticks_per_step
+
+
+def busy_nodes(schedule: Schedule, n_minutes: int) -> Floats:
+    """N_busy by minute (paper eq. 4)."""
+    return step_means(
+        schedule.start, schedule.end, schedule.nodes, round(MINUTE_S / schedule.tick_s), n_minutes
+    )
+
+
+def queued_jobs(schedule: Schedule, n_minutes: int) -> Floats:
+    """Jobs waiting, by minute."""
+    one = np.ones(1, np.int32)
+    return step_means(schedule.arrival, schedule.start, one, round(MINUTE_S / schedule.tick_s), n_minutes)
+
+
+def it_power_mw(config: Config, busy: Floats, first: np.datetime64, seed: int) -> Floats:
+    """IT power by minute: paper eq. 7 with the node layer's residual, clipped at the saturation ceiling [MW]."""
+    site = config.site
+    power = (site.nodes * site.idle_w + busy * (site.busy_w - site.idle_w)) * 1e-6
+    if config.residual.sigma_mw > 0:
+        wander = np.empty(busy.size)
+        residual.unit_residual(
+            np.uint64(seed), absolute_minute(first), config.residual.decorrelation_min, wander
+        )
+        wander *= config.residual.sigma_mw
+        wander *= np.sqrt(busy / site.nodes)
+        power += wander
+    return np.minimum(power, site.saturation * site.rated_mw, out=power)
+
+
+def cooling_power_mw(config: Config, it_mw: Floats, ambient_degc: Floats) -> dict[str, Floats]:
+    """HVAC, chiller and auxiliary power by minute (paper eqs. 8 and 9) [MW]; starts in steady state."""
+    settings = config.cooling
+    excess = (ambient_degc - settings.reference_degc) / settings.swing_degc
+    gamma = np.maximum(settings.floor, 1.0 + settings.sensitivity * excess)
+    powers = {}
+    for name, part in (("hvac_power", settings.hvac), ("chiller_power", settings.chiller)):
+        lagged = np.empty_like(it_mw)
+        cooling.first_order_lag(it_mw, MINUTE_S, part.tau_s, settings.dead_time_s, it_mw[0], lagged)
+        lagged *= part.fraction
+        lagged *= gamma
+        powers[name] = lagged
+    powers["auxiliary_power"] = np.full(it_mw.size, settings.auxiliary_fraction * config.site.rated_mw)
+    return powers
