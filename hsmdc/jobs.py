@@ -228,7 +228,7 @@ def _counted_from(
     if start is None:
         return arrival_s, epoch
     try:
-        instant: np.datetime64 = np.array(start, dtype="datetime64[ns]")[()]
+        instant = np.datetime64(str(start), "ns")
     except ValueError:
         raise InputError(f"start = {start!r} is not a date and time; write it as 2018-01-01T00:00") from None
     if epoch is None:
