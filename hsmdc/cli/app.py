@@ -2,6 +2,8 @@
 
 import typer
 
+from hsmdc.cli import validate
+
 app = typer.Typer(
     name="hsmdc",
     help="Electrical load of AI data centres from first causes.",
@@ -21,3 +23,6 @@ def _root(
 
         typer.echo(__version__)
         raise typer.Exit
+
+
+app.command()(validate.validate)

@@ -1,0 +1,213 @@
+"""`hsmdc validate`: score traces against a reference, judge the gates, write the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hsmdc.cli.common import Force, Progress, Quiet, progress_bar
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hsmdc.validation import Reference
+
+
+def validate(
+    traces: Annotated[
+        list[Path] | None, typer.Argument(help="Trace files (netCDF) of any levels and seeds.")
+    ] = None,
+    battery: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of files: simulate every level of the reference with this preset or TOML file."
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Years per level for --battery: seeds 1, 2, …")] = 5,
+    reference: Annotated[
+        str,
+        typer.Option(help="Shipped reference, or a .csv, .nc or .parquet file of power against time (UTC)."),
+    ] = "nlr-colocation-10mw",
+    column: Annotated[str | None, typer.Option(help="Power column of a reference file.")] = None,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing", help="Leave NaN and missing steps of a reference file out of the comparison."
+        ),
+    ] = False,
+    gates: Annotated[
+        str | None,
+        typer.Option(help="Gates: a TOML file or a shipped set; chosen by the reference if not given."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with status 1 when a gate fails, or none could be assessed."),
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also print scores that have no gate.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for report.html, scores.nc and scores.csv.")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare traces with a reference and judge every gate.
+
+    Each score is the mean over the traces of a level, with its 95 % band. It is "fitted" where the calibration
+    has used that value of the reference and "held out" where it has not.
+
+    \b
+    Examples:
+      hsmdc validate year.nc --reference nlr-colocation-10mw -o report/
+      hsmdc validate *.nc --reference metered.csv --gates limits.toml --strict
+      hsmdc validate --battery nlr-colocation-10mw --seeds 5 -o report/
+    """
+    from hsmdc.validation import load_gates, load_reference
+    from hsmdc.validation import validate as judge
+
+    files = traces or []
+    _check_arguments(files, battery, output, force=force)
+    target = load_reference(reference, column=column, allow_missing=allow_missing)
+    chosen = load_gates(gates) if gates else None
+    with progress_bar("validating", quiet=quiet) as tick:
+        scored = (
+            _score_files(files, target, tick)
+            if battery is None
+            else _score_battery(battery, seeds, target, tick)
+        )
+        members = list(scored)
+    scores = judge(members, target, chosen)
+    if not quiet:
+        print_scores(scores, everything=everything)
+    if output is not None:
+        write_scores(scores, output)
+    if strict and scores.attrs["verdict"] in ("fail", "not assessed"):
+        raise typer.Exit(1)
+
+
+def _check_arguments(files: list[Path], battery: str | None, output: Path | None, *, force: bool) -> None:
+    from hsmdc.errors import InputError
+
+    if bool(files) == (battery is not None):
+        raise InputError("give trace files or --battery CONFIG, one of the two")
+    if output is None or force:
+        return
+    for name in _OUTPUTS:
+        if (output / name).exists():
+            raise InputError(f"{output / name} exists; use --force to overwrite it, or another folder")
+
+
+_OUTPUTS = ("report.html", "scores.nc", "scores.csv")
+
+
+def _score_files(files: list[Path], target: Reference, tick: Progress) -> Iterator[xr.Dataset]:
+    from hsmdc.errors import InputError
+    from hsmdc.traces import open_trace
+    from hsmdc.validation import score
+
+    for done, path in enumerate(files):
+        with open_trace(path) as trace:
+            try:
+                yield score(trace, target)
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from error
+        tick(done + 1, len(files))
+
+
+def _score_battery(config: str, seeds: int, target: Reference, tick: Progress) -> Iterator[xr.Dataset]:
+    """Simulate and score every level and seed, one year in memory at a time."""
+    from hsmdc.config import load_config
+    from hsmdc.errors import InputError
+    from hsmdc.simulation import simulate
+    from hsmdc.validation import score
+
+    if "occupancy" not in target.statistics:
+        raise InputError(
+            f"--battery needs a reference that gives the occupancy of its levels; {target.name} does not"
+        )
+    resolved = load_config(config)
+    runs = [(level, seed) for level in target.levels for seed in range(1, seeds + 1)]
+    for done, (level, seed) in enumerate(runs):
+        trace = simulate(
+            resolved,
+            utilization=target.statistic("occupancy", level),
+            start=str(target.start.astype("datetime64[s]")),
+            duration=f"{target.days}D",
+            seed=seed,
+        )
+        yield score(trace, target, utilization=level, seed=seed)
+        tick(done + 1, len(runs))
+
+
+def print_scores(scores: xr.Dataset, *, everything: bool = False) -> None:
+    """Print the table of scores with target, band, limit and verdict, then the count."""
+    rows = scores.to_dataframe()
+    judged = rows[rows["verdict"].isin(["pass", "fail"])]
+    shown = rows[rows["verdict"] != "not assessed"] if everything else judged
+    header = (
+        "score",
+        "level",
+        "reference",
+        "value",
+        "95 % band",
+        "limit",
+        "paper's model",
+        "basis",
+        "verdict",
+    )
+    widths = (38 if everything else 36, 5, 9, 9, 19, 9, 13, 8, 8)
+    typer.echo(f"{scores.attrs['reference_title']}; gates {scores.attrs['gates']}")
+    typer.echo(_line(header, widths))
+    typer.echo(_line(["-" * width for width in widths], widths))
+    for row in shown.itertuples():
+        typer.echo(_line(_cells(row), widths))
+    typer.echo(_count(scores))
+
+
+def _cells(row: object) -> list[str]:
+    get = row.__getattribute__
+    unit = "" if get("unit") == "1" else f" [{get('unit')}]"
+    level = get("utilization")
+    band = "" if math.isnan(get("low")) else f"{_number(get('low'))} … {_number(get('high'))}"
+    return [
+        f"{get('title')}{unit}",
+        "all" if math.isnan(level) else f"{level:.0%}",
+        _number(get("reference")),
+        _number(get("value")) or get("note"),
+        band,
+        get("limit"),
+        get("paper"),
+        get("role").replace("_", " "),
+        get("verdict").upper() if get("verdict") == "fail" else get("verdict"),
+    ]
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def _line(cells: list[str] | tuple[str, ...], widths: tuple[int, ...]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _count(scores: xr.Dataset) -> str:
+    attrs = scores.attrs
+    words = f"{attrs['passed']} gates pass, {attrs['failed']} fail"
+    if not attrs["not_assessed"]:
+        return words
+    rows = scores.to_dataframe()
+    reasons = rows.loc[rows["verdict"] == "not assessed", "note"].value_counts()
+    listed = "; ".join(f"{why} ({count})" for why, count in reasons.items())
+    return f"{words}, {attrs['not_assessed']} not assessed: {listed}"
+
+
+def write_scores(scores: xr.Dataset, folder: Path) -> None:
+    """Write scores.nc and scores.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scores.to_netcdf(folder / "scores.nc")
+    scores.to_dataframe().to_csv(folder / "scores.csv", index=False)

@@ -1,0 +1,60 @@
+"""What the figures draw of one trace, small enough to keep for every member of a battery."""
+
+import numpy as np
+import xarray as xr
+
+from hsmdc.errors import InputError
+
+from .marginal import histogram_density, load_duration_curve
+from .ramps import ramps
+from .series import Floats, Series, averaged
+from .temporal import autocorrelation
+
+EXCEEDANCE = np.linspace(0.0, 1.0, 501)
+RAMP_EXCEEDANCE = np.geomspace(1.0, 1e-5, 101)
+ACF_LAGS_H = 168
+_HOUR_S = 3600.0
+
+
+def curves(power: Series, edges_mw: Floats) -> xr.Dataset:
+    """Load-duration curve, marginal density, ramp sizes, hourly means and their autocorrelation.
+
+    Parameters
+    ----------
+    power : Series
+        One trace [MW].
+    edges_mw : ndarray
+        Bin edges of the marginal density, the same for every trace that is drawn in one figure.
+
+    Returns
+    -------
+    Dataset
+        Without the hourly curves when the trace has less than a week of whole hours.
+    """
+    change = np.abs(ramps(power.values, power.step_s, power.step_s))
+    result = xr.Dataset(
+        {
+            "load_duration": ("exceedance", load_duration_curve(power.values, EXCEEDANCE)),
+            "density": ("power", histogram_density(power.values, edges_mw)),
+            "ramp_size": ("ramp_exceedance", load_duration_curve(change, RAMP_EXCEEDANCE)),
+        },
+        coords={
+            "exceedance": EXCEEDANCE,
+            "power": (edges_mw[:-1] + edges_mw[1:]) / 2.0,
+            "ramp_exceedance": RAMP_EXCEEDANCE,
+        },
+    )
+    return result.merge(hourly_curves(power))
+
+
+def hourly_curves(power: Series) -> xr.Dataset:
+    """Hourly means [MW] and their autocorrelation to one week; empty where there are none."""
+    try:
+        hourly = averaged(power, _HOUR_S)
+        acf = autocorrelation(hourly.values, ACF_LAGS_H)
+    except InputError:
+        return xr.Dataset()
+    return xr.Dataset(
+        {"hourly": ("hour", hourly.values), "acf": ("lag", acf)},
+        coords={"hour": hourly.times, "lag": np.arange(ACF_LAGS_H + 1)},
+    )

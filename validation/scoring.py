@@ -1,0 +1,228 @@
+"""Reduce one trace to its scores, so that a battery of twenty years never holds more than one.
+
+A score that cannot be computed is absent with a note that says why; it is never a bare NaN.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import xarray as xr
+
+from hsmdc.errors import InputError
+
+from . import temporal
+from .catalogue import of_group
+from .curves import curves
+from .marginal import load_duration_distance, percentile, wasserstein
+from .queueing import queue_statistics, random_sum
+from .ramps import ramp_distance, ramp_percentiles, ramps
+from .references import Reference
+from .series import Floats, Series, as_series, averaged, common
+from .spectrum import spectral_density, spectrum_distance
+from .statistics import power_statistics
+
+ACF_LAGS_S = 168 * 3600.0
+"""Autocorrelations are compared over lags up to one week."""
+
+_DAY_S = 86400.0
+
+
+class _Collector:
+    """Scores by name, the reason for each that is absent, and whether that reason is the trace's fault."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self.notes: dict[str, str] = {}
+        self.failed: set[str] = set()
+
+    def add(self, name: str, compute: Callable[[], float]) -> None:
+        if name in self.failed:
+            return
+        try:
+            self.values[name] = float(compute())
+        except InputError as error:
+            self.notes[name] = str(error)
+
+    def update(self, values: Mapping[str, float]) -> None:
+        self.values.update(values)
+
+    def absent(self, names: list[str], why: str) -> None:
+        self.notes.update(dict.fromkeys(names, why))
+
+    def fail(self, names: list[str], why: str) -> None:
+        self.absent(names, why)
+        self.failed.update(names)
+
+
+def score(
+    trace: xr.Dataset, reference: Reference, *, utilization: float | None = None, seed: int | None = None
+) -> xr.Dataset:
+    """Score one trace against a reference.
+
+    Parameters
+    ----------
+    trace : Dataset
+        `it_power` [MW] against `time`; with a job table (`job_arrival`, `job_start`, `job_end`, `job_nodes`) also the
+        queue and the variance of busy nodes are scored.
+    reference : Reference
+    utilization, seed : optional
+        In place of the attributes of the trace.
+
+    Returns
+    -------
+    Dataset
+        `value`, `note` and `failed` by `metric` (value NaN exactly where there is a note; failed where the
+        trace is at fault), and the curves that figures draw; attributes `utilization` (level of the
+        reference), `seed`, `reference`.
+
+    Raises
+    ------
+    InputError
+        No `it_power`, a trace that is empty or irregular in time, or that fits no level of the reference.
+    """
+    if "it_power" not in trace or trace["it_power"].dims != ("time",):
+        raise InputError("a trace needs the variable 'it_power' [MW] with the one dimension 'time'")
+    given = trace.attrs.get("utilization") if utilization is None else utilization
+    level = reference.level_of(None if given is None else float(given))
+    power = as_series(trace["it_power"])
+    if np.isnan(power.values).all():
+        raise InputError("the trace has no sample: every value of it_power is missing")
+    found = _Collector()
+    _score_table(found, power, reference)
+    _score_ramps(found, power)
+    _score_jobs(found, trace, power)
+    _score_series(found, power, reference, level)
+    names = of_group("table", "queue", "series", "trace")
+    result = curves(power, _bin_edges(reference)).assign(
+        value=("metric", [found.values.get(name, math.nan) for name in names]),
+        note=("metric", [found.notes.get(name, "") for name in names]),
+        failed=("metric", [name in found.failed for name in names]),
+    )
+    actual_seed = trace.attrs.get("seed", -1) if seed is None else seed
+    return result.assign_coords(metric=names).assign_attrs(
+        utilization=level, seed=int(actual_seed), reference=reference.name, step_s=power.step_s
+    )
+
+
+def _score_table(found: _Collector, power: Series, reference: Reference) -> None:
+    step_s = reference.statistics_step_s
+    if power.step_s > step_s:
+        why = f"the trace's step of {power.step_s:g} s is coarser than the reference's {step_s:g} s"
+        found.absent(of_group("table"), why)
+        return
+    try:
+        found.update(power_statistics(averaged(power, step_s).values))
+    except InputError as error:
+        found.absent(of_group("table"), str(error))
+
+
+def _score_ramps(found: _Collector, power: Series) -> None:
+    change = ramps(power.values, power.step_s, power.step_s)
+    found.add("ramp_up_p999_mw", lambda: float(percentile(change, 99.9)))
+    found.add("ramp_down_p001_mw", lambda: float(percentile(change, 0.1)))
+
+
+def _score_jobs(found: _Collector, trace: xr.Dataset, power: Series) -> None:
+    variances = [name for name in of_group("trace") if name.startswith("variance_")]
+    missing = [n for n in ("job_arrival", "job_start", "job_end", "job_nodes") if n not in trace]
+    if missing:
+        found.absent(of_group("queue") + variances, f"the trace has no job table (no {missing[0]})")
+        return
+    steps = power.values.shape[-1]
+    start = trace["job_start"].values
+    try:
+        queue = queue_statistics(trace["job_arrival"].values, start, steps * power.step_s / _DAY_S)
+        parts = random_sum(start, trace["job_end"].values, trace["job_nodes"].values, steps, power.step_s)
+    except InputError as error:
+        found.absent(of_group("queue") + variances, str(error))
+        return
+    found.update({"jobs_queued": queue.jobs_queued, "jobs_per_day": queue.jobs_per_day})
+    found.update({"jobs_unstarted": queue.jobs_unstarted})
+    if queue.mean_wait_h is None:
+        found.fail(["mean_wait_h"], "no job of the trace waited and started")
+    else:
+        found.update({"mean_wait_h": queue.mean_wait_h})
+    terms = (parts.size_term, parts.concurrency_term, parts.remainder)
+    found.update(dict(zip(variances, terms, strict=True)))
+
+
+def _bin_edges(reference: Reference) -> Floats:
+    """Bins for the marginal of every level: from 0 to a little above the reference's highest peak."""
+    top = float(reference.statistics["max_mw"].max())
+    return np.linspace(0.0, 1.05 * top, 121)
+
+
+def _score_series(found: _Collector, power: Series, reference: Reference, level: float) -> None:
+    """Score the distances to the reference's series, at its step."""
+    names = of_group("series")
+    target = reference.series_at(level)
+    if target is None:
+        found.absent(names, f"the reference has no series at utilization {level:g}")
+        return
+    theirs = as_series(target, f"reference {reference.name}")
+    try:
+        ours = averaged(power, theirs.step_s)
+        shared = common(ours, theirs)
+    except InputError as error:
+        found.absent(names, str(error))
+        return
+    if shared is None:
+        found.absent(
+            ["correlation"], f"the trace and the reference share no time: {_span(ours)} and {_span(theirs)}"
+        )
+        _score_pair(found, ours, theirs)
+    else:
+        ours, theirs = _without_unmatched(*shared)
+        _score_pair(found, ours, theirs)
+        found.add("correlation", lambda: float(temporal.correlation(ours.values, theirs.values)))
+
+
+def _without_unmatched(ours: Series, theirs: Series) -> tuple[Series, Series]:
+    """Leave a step out on both sides when either side misses it."""
+    missing = np.isnan(ours.values) | np.isnan(theirs.values)
+    return (
+        ours._replace(values=np.where(missing, np.nan, ours.values)),
+        theirs._replace(values=np.where(missing, np.nan, theirs.values)),
+    )
+
+
+def _score_pair(found: _Collector, ours: Series, theirs: Series) -> None:
+    x, y, step_s = ours.values, theirs.values, theirs.step_s
+    if np.nanmax(x) == np.nanmin(x):
+        found.fail(["acf_rms", "acf_l2", "correlation", "spectrum_db"], "the trace is constant")
+    found.add("w1_mw", lambda: float(wasserstein(x, y)))
+    found.add("load_duration_gap_mw", lambda: float(load_duration_distance(x, y)))
+    found.add("acf_rms", lambda: float(temporal.rms_distance(*_acf_pair(x, y, step_s))))
+    found.add("acf_l2", lambda: float(temporal.l2_distance(*_acf_pair(x, y, step_s))))
+    found.add("ramp_w1_mw", lambda: float(ramp_distance(x, y, step_s, step_s)))
+    found.add("ramp_p999_mw", lambda: _ramp_tail(x, step_s) - _ramp_tail(y, step_s))
+    found.add("diurnal_rms_mw", lambda: _profile_gap(temporal.diurnal_profile, ours, theirs))
+    found.add("weekly_rms_mw", lambda: _profile_gap(temporal.weekly_profile, ours, theirs))
+    found.add("spectrum_db", lambda: _spectrum_gap(x, y, step_s))
+
+
+def _acf_pair(x: Floats, y: Floats, step_s: float) -> tuple[Floats, Floats]:
+    """Autocorrelations over lags 1…168 h; lag 0 is 1 on both sides and would only dilute the distance."""
+    lags = round(ACF_LAGS_S / step_s)
+    return temporal.autocorrelation(x, lags)[1:], temporal.autocorrelation(y, lags)[1:]
+
+
+def _profile_gap(profile: Callable[[Series], Floats], ours: Series, theirs: Series) -> float:
+    return float(temporal.rms_distance(profile(ours), profile(theirs)))
+
+
+def _ramp_tail(x: Floats, step_s: float) -> float:
+    return float(ramp_percentiles(x, step_s, step_s, 99.9))
+
+
+def _spectrum_gap(x: Floats, y: Floats, step_s: float) -> float:
+    segment_s = min(x.shape[-1], y.shape[-1]) // 8 * step_s
+    return float(
+        spectrum_distance(spectral_density(x, step_s, segment_s), spectral_density(y, step_s, segment_s))
+    )
+
+
+def _span(series: Series) -> str:
+    days = series.times[[0, -1]].astype("datetime64[D]")
+    return f"{days[0]} to {days[1]}"
