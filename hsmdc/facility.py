@@ -1,6 +1,6 @@
 """The facility by the minute, for a given base rate λ0 or a given job list: jobs → FIFO → power → cooling."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -8,14 +8,14 @@ import numpy.typing as npt
 from hsmdc import laws
 from hsmdc.config import Config
 from hsmdc.errors import InputError
+from hsmdc.jobs import JobTable, schedule
 from hsmdc.kernels import arrivals, cooling, residual, scheduler
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.integer]
 
 MINUTE_S = 60.0
 _YEAR_ONE = np.datetime64("0001-01-01T00:00", "m")
-_LONGEST_TICKS = 2**27
 
 
 class Schedule(NamedTuple):
@@ -58,7 +58,7 @@ def generate_schedule(config: Config, span: Span, shape: Floats, base_rate: floa
     base_rate : λ0 [arrival events/min]
     """
     arrival, nodes, duration = _draw_jobs(config, span, shape, base_rate, seed)
-    start = run_scheduler(config.scheduler.policy, arrival, nodes, duration, config.site.nodes)
+    start = schedule(config.scheduler.policy, arrival, nodes, duration, config.site.nodes)
     duration += start
     return Schedule(arrival, start, duration, nodes, MINUTE_S)
 
@@ -99,34 +99,6 @@ def _draw_jobs(
         if count <= capacity:
             return arrival[:count], nodes[:count], duration[:count]
         capacity = count
-
-
-def run_scheduler(
-    policy: str,
-    arrival: npt.NDArray[np.integer],
-    nodes: npt.NDArray[np.integer],
-    duration: npt.NDArray[np.integer],
-    total_nodes: int,
-) -> npt.NDArray[np.integer]:
-    """Start ticks under "fifo" or "easy"; jobs sorted by arrival, none wider than the cluster."""
-    longest = int(duration.max(initial=1))
-    if longest >= _LONGEST_TICKS:
-        raise InputError(
-            f"a job of {longest} ticks is longer than the scheduler's {_LONGEST_TICKS - 1}; use a coarser tick"
-        )
-    slots = max(64, 1 << longest.bit_length())
-    start = np.empty_like(arrival)
-    run = scheduler.easy if policy == "easy" else scheduler.fifo
-    run(
-        arrival,
-        nodes,
-        duration,
-        total_nodes,
-        np.zeros(slots, np.int32),
-        np.zeros(slots // 64, np.int32),
-        start,
-    )
-    return start
 
 
 def step_means(
@@ -184,3 +156,36 @@ def cooling_power_mw(config: Config, it_mw: Floats, ambient_degc: Floats) -> dic
         powers[name] = lagged
     powers["auxiliary_power"] = np.full(it_mw.size, settings.auxiliary_fraction * config.site.rated_mw)
     return powers
+
+
+def replay_schedule(config: Config, table: JobTable, offset_s: float, tick_s: float) -> Schedule:
+    """Schedule given jobs on ticks of `tick_s`; a job's arrival and run time are rounded up to whole ticks.
+
+    Parameters
+    ----------
+    table : jobs that all fit the cluster
+    offset_s : the table's zero in seconds from the start of the run
+    """
+    arrival = np.ceil((table.arrival_s + offset_s) / tick_s).astype(np.int64)
+    duration = np.ceil(table.duration_s / tick_s).astype(np.int64)
+    start = schedule(config.scheduler.policy, arrival, table.nodes, duration, config.site.nodes)
+    return Schedule(arrival, start, start + duration, table.nodes, tick_s)
+
+
+def job_columns(run: Schedule, span: Span) -> dict[str, npt.NDArray[Any]]:
+    """The trace's job table: jobs that arrived before the end of the span and did not end before its start.
+
+    Times are seconds from span.start; NaN where a job had not started, or not ended, by the end.
+    """
+    before_s = span.spin_up * MINUTE_S
+    end_s = span.minutes * MINUTE_S
+    kept = (run.end * run.tick_s > before_s) & (run.arrival * run.tick_s < before_s + end_s)
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for name, ticks in (("job_arrival", run.arrival), ("job_start", run.start), ("job_end", run.end)):
+        seconds = ticks[kept] * run.tick_s
+        seconds -= before_s
+        columns[name] = seconds
+    columns["job_start"][columns["job_start"] >= end_s] = np.nan
+    columns["job_end"][columns["job_end"] > end_s] = np.nan
+    columns["job_nodes"] = run.nodes[kept].astype(np.int32, copy=False)
+    return columns

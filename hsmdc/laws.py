@@ -36,15 +36,15 @@ class Law(NamedTuple):
         return float(self.pmf @ self.value.astype(np.float64) ** power)
 
 
-def law(value: npt.NDArray[np.int_], pmf: Floats) -> Law:
+def law(value: npt.NDArray[np.int_], pmf: npt.NDArray[np.floating]) -> Law:
     """Tabulate a law; zero-probability entries are dropped so that no draw can land on one."""
     kept = pmf > 0
-    value, pmf = value[kept], pmf[kept] / pmf[kept].sum()
-    cdf = np.cumsum(pmf)
+    value, share = value[kept], np.asarray(pmf[kept] / pmf[kept].sum(), np.float64)
+    cdf = np.cumsum(share)
     cdf[-1] = 1.0  # rounding must never let a draw fall off the end
     cells = 1 << max(6, math.ceil(math.log2(4 * value.size)))
     guide = np.searchsorted(cdf, np.arange(cells) / cells, side="left")
-    return Law(value.astype(np.int32), pmf, cdf, guide.astype(np.int32))
+    return Law(value.astype(np.int32), share, cdf, guide.astype(np.int32))
 
 
 @lru_cache(maxsize=32)

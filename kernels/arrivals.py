@@ -29,7 +29,7 @@ _SQRT_HALF = math.sqrt(0.5)
 @kernel()
 def table_draw(u: float, cdf: np.ndarray, guide: np.ndarray) -> int:
     """Index drawn by inverse CDF; `guide[i]` is the first index whose cdf reaches i / guide.size."""
-    index = guide[int(u * guide.size)]
+    index = int(guide[int(u * guide.size)])
     while cdf[index] < u:
         index += 1
     return index
@@ -44,7 +44,7 @@ def _coupled(u_nodes: float, u_duration: float, copula: float) -> float:
 
 @kernel()
 def generate(
-    seed: int,
+    seed: np.uint64,
     first_minute: int,
     rate: np.ndarray,
     batch_cdf: np.ndarray,

@@ -9,7 +9,7 @@ from .rng import MINUTE_RESIDUAL, normal, stream_key
 
 
 @kernel()
-def unit_residual(seed: int, first_minute: int, decorrelation_min: float, out: np.ndarray) -> None:
+def unit_residual(seed: np.uint64, first_minute: int, decorrelation_min: float, out: np.ndarray) -> None:
     """Exact samples at whole minutes of an Ornstein–Uhlenbeck process with unit variance (Gillespie 1996).
 
     Parameters

@@ -81,7 +81,7 @@ def mix(x: np.uint64) -> np.uint64:
 
 
 @kernel()
-def stream_key(seed: int, purpose: np.uint64) -> np.uint64:
+def stream_key(seed: np.uint64, purpose: np.uint64) -> np.uint64:
     """The key of one purpose under one master seed. Seed 0 is a seed like any other."""
     return mix(mix(np.uint64(seed) + _GOLDEN) + np.uint64(purpose) * _MIX_1)
 

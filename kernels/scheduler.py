@@ -25,7 +25,7 @@ def _hold(wheel: np.ndarray, pending: np.ndarray, end: int, count: int) -> None:
 
 @kernel()
 def _take(wheel: np.ndarray, pending: np.ndarray, slot: int) -> int:
-    count = wheel[slot]
+    count = int(wheel[slot])
     wheel[slot] = 0
     pending[slot >> _SHIFT] -= count
     return count
@@ -88,10 +88,10 @@ def fifo(
     if arrival.size == 0:
         return
     free = total_nodes
-    now = np.int64(arrival[0])
+    now = int(arrival[0])
     for job in range(arrival.size):
-        width = np.int64(nodes[job])
-        arrived = np.int64(arrival[job])
+        width = int(nodes[job])
+        arrived = int(arrival[job])
         if arrived > now:
             if free < total_nodes:
                 free += _release_through(wheel, pending, now, arrived)
@@ -101,7 +101,7 @@ def fifo(
             free += _take(wheel, pending, now & (wheel.size - 1))
         start[job] = now
         free -= width
-        _hold(wheel, pending, now + np.int64(duration[job]), width)
+        _hold(wheel, pending, now + int(duration[job]), width)
 
 
 @kernel()
@@ -135,7 +135,7 @@ def easy(
     head = -1
     tail = -1
     free = total_nodes
-    now = np.int64(arrival[0])
+    now = int(arrival[0])
     coming = 0
     while coming < n_jobs or head >= 0:
         while coming < n_jobs and arrival[coming] <= now:
@@ -172,7 +172,7 @@ def easy(
         if free < total_nodes:
             upcoming = _next_release(wheel, pending, now)
         if coming < n_jobs and (arrival[coming] < upcoming or free == total_nodes):
-            upcoming = np.int64(arrival[coming])
+            upcoming = int(arrival[coming])
         if free < total_nodes:
             free += _release_through(wheel, pending, now, upcoming)
         now = upcoming
@@ -196,9 +196,9 @@ def occupancy(
     n_steps = held.size - 2
     limit = n_steps * ticks_per_step
     for i in range(begin.size):
-        amount = np.int64(weight[i if weight.size > 1 else 0])
-        first = min(max(np.int64(begin[i]), 0), limit)
-        last = min(max(np.int64(end[i]), 0), limit)
+        amount = int(weight[i if weight.size > 1 else 0])
+        first = min(max(int(begin[i]), 0), limit)
+        last = min(max(int(end[i]), 0), limit)
         if last <= first:
             continue
         step = first // ticks_per_step
@@ -209,7 +209,7 @@ def occupancy(
         late = last - step * ticks_per_step
         held[step] -= amount * (ticks_per_step - late)
         held[step + 1] -= amount * late
-    running = np.int64(0)
+    running = 0
     for step in range(n_steps):
         running += held[step]
         held[step] = running

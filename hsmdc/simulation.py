@@ -1,0 +1,175 @@
+"""`simulate`: a facility's year by the minute, from a configuration to a trace."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from hsmdc import facility, profiles
+from hsmdc.calibration.occupancy import fit_occupancy
+from hsmdc.config import Config, load_config, to_toml
+from hsmdc.errors import InputError
+from hsmdc.jobs import JobTable
+from hsmdc.kernels import rng
+from hsmdc.timespan import Duration, Instant, parse_instant, parse_minutes
+from hsmdc.traces import trace_dataset
+from hsmdc.weather import ambient_degc
+
+DEFAULT_START = "2018-01-01"
+DEFAULT_DURATION = "365D"
+_REPLAY_TICK_S = 1.0
+
+
+def simulate(
+    config: "str | Path | Mapping[str, Any] | Config",
+    *,
+    utilization: float | None = None,
+    base_rate: float | None = None,
+    jobs: JobTable | None = None,
+    start: Instant | None = None,
+    duration: Duration | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Simulate a facility at one minute.
+
+    Exactly one source of jobs: a target `utilization` (λ0 is found for this seed's run to ±0.0005), a given
+    `base_rate`, the configuration's own base rate when neither is given, or a job table to replay.
+
+    Parameters
+    ----------
+    config : preset name, path, mapping or Config
+    utilization : target mean busy nodes / nodes, in (0, 1)
+    base_rate : λ0 [arrival events/min]
+    jobs : jobs to replay, scheduled on second ticks
+    start : first minute, UTC; default 2018-01-01, or the job table's own epoch
+    duration : whole minutes; default 365D, or until the last replayed job ends
+    seed : master seed, any integer in [0, 2^64); 0 is a seed like any other
+
+    Returns
+    -------
+    Dataset by the trace schema: it_power, hvac_power, chiller_power, auxiliary_power, facility_power [MW],
+    busy_nodes, queued_jobs, ambient_temperature [degC] over `time`, and the job table over `job`.
+
+    Raises
+    ------
+    ConfigError, InputError, CalibrationError
+    """
+    config = load_config(config)
+    _check_sources(utilization, base_rate, jobs, seed)
+    if jobs is not None:
+        span, run, facts = _replay(config, jobs, start, duration)
+    else:
+        span, run, facts = _generate(config, utilization, base_rate, start, duration, seed)
+    return _trace(config, span, run, seed, facts)
+
+
+def generated_span(
+    config: Config, start: Instant | None = None, duration: Duration | None = None
+) -> facility.Span:
+    """The minutes of a generated run, with the configuration's spin-up before them."""
+    first = parse_instant(start if start is not None else DEFAULT_START)
+    minutes = parse_minutes(duration if duration is not None else DEFAULT_DURATION)
+    _check_whole_minute(first)
+    spin_up = round(config.scheduler.spin_up_days * profiles.MINUTES_PER_DAY)
+    return facility.Span(first.astype("datetime64[m]"), minutes, spin_up)
+
+
+def _check_sources(
+    utilization: float | None, base_rate: float | None, jobs: JobTable | None, seed: int
+) -> None:
+    given = {"utilization": utilization, "base_rate": base_rate, "jobs": jobs}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)} were all given; give one source of jobs")
+    if base_rate is not None and not (np.isfinite(base_rate) and base_rate > 0):
+        raise InputError(f"base_rate = {base_rate:g} must be a positive number of arrival events per minute")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise InputError(f"seed = {seed!r} must be a whole number from 0 to 2^64 - 1")
+
+
+def _check_whole_minute(first: np.datetime64) -> None:
+    if first != first.astype("datetime64[m]"):
+        raise InputError(f"start = {first} must fall on a whole minute, the step of a facility run")
+
+
+def _generate(
+    config: Config,
+    utilization: float | None,
+    base_rate: float | None,
+    start: Instant | None,
+    duration: Duration | None,
+    seed: int,
+) -> tuple[facility.Span, facility.Schedule, dict[str, Any]]:
+    span = generated_span(config, start, duration)
+    facts: dict[str, Any] = {}
+    rate = base_rate if base_rate is not None else config.arrivals.base_rate
+    if utilization is not None:
+        rate = fit_occupancy(config, utilization, span=span, seed=seed).base_rate
+        facts["utilization"] = float(utilization)
+    if rate is None:
+        raise InputError(
+            f"configuration {config.name!r} has no arrivals.base_rate: give utilization= (a share of nodes) "
+            "or base_rate= (arrival events per minute)"
+        )
+    shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
+    run = facility.generate_schedule(config, span, shape, rate, seed)
+    return span, run, {**facts, "base_rate": float(rate)}
+
+
+def _replay(
+    config: Config, jobs: JobTable, start: Instant | None, duration: Duration | None
+) -> tuple[facility.Span, facility.Schedule, dict[str, Any]]:
+    table = jobs.for_cluster(config.site.nodes)
+    epoch = table.epoch if table.epoch is not None else parse_instant(start or DEFAULT_START)
+    first = parse_instant(start if start is not None else epoch.astype("datetime64[m]"))
+    _check_whole_minute(first)
+    run = facility.replay_schedule(config, table, (epoch - first) / np.timedelta64(1, "s"), _REPLAY_TICK_S)
+    if duration is not None:
+        minutes = parse_minutes(duration)
+    else:
+        minutes = max(1, -(-int(run.end.max(initial=1)) // round(facility.MINUTE_S / _REPLAY_TICK_S)))
+    facts = {"job_source": table.source, "rejected_jobs": table.rejection_report() or "none"}
+    return facility.Span(first.astype("datetime64[m]"), minutes, 0), run, facts
+
+
+def _trace(
+    config: Config, span: facility.Span, run: facility.Schedule, seed: int, facts: dict[str, Any]
+) -> xr.Dataset:
+    series = _series(config, span, run, seed)
+    jobs = facility.job_columns(run, span)
+    occupancy = float(series["busy_nodes"].mean()) / config.site.nodes
+    attrs = {
+        "title": f"Electrical load of {config.name}",
+        "seed": str(seed),
+        "rng_scheme": rng.SCHEME,
+        "utilization": occupancy,
+        **facts,
+        "occupancy": occupancy,
+        "pue": float(series["facility_power"].sum() / series["it_power"].sum()),
+        "jobs": int(jobs["job_nodes"].size),
+        "config": to_toml(config),
+    }
+    return trace_dataset(start=span.start, step_s=facility.MINUTE_S, series=series, jobs=jobs, attrs=attrs)
+
+
+def _series(
+    config: Config, span: facility.Span, run: facility.Schedule, seed: int
+) -> dict[str, facility.Floats]:
+    """Every series of the trace, simulated with the spin-up and cut to the span."""
+    busy = facility.busy_nodes(run, span.total)
+    it_mw = facility.it_power_mw(config, busy, span.first, seed)
+    ambient = ambient_degc(config.weather, span.first, facility.MINUTE_S, span.total)
+    series = {
+        "it_power": it_mw,
+        **facility.cooling_power_mw(config, it_mw, ambient),
+        "busy_nodes": busy,
+        "queued_jobs": facility.queued_jobs(run, span.total),
+        "ambient_temperature": ambient,
+    }
+    series = {name: values[span.spin_up :] for name, values in series.items()}
+    series["facility_power"] = (
+        series["it_power"] + series["hvac_power"] + series["chiller_power"] + series["auxiliary_power"]
+    )
+    return series
