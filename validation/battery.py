@@ -5,7 +5,7 @@ year. Every score is the mean over the members (seeds) of a level.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +22,9 @@ from .scoring import score
 from .verdicts import Row, as_dataset, judged, seed_band, unassessed
 
 Traces = xr.Dataset | Iterable[xr.Dataset] | Mapping[float, xr.Dataset | Iterable[xr.Dataset]]
+
+RESAMPLES = 200
+"""Bootstrap resamples behind the band of a trace that is alone at its level."""
 
 _ACROSS = {
     "r2_mean": "mean_mw",
@@ -79,8 +82,12 @@ def _choose_gates(gates: Gates | str | Path | None, reference: Reference) -> Gat
 
 def _by_level(traces: Traces, reference: Reference) -> dict[float, list[xr.Dataset]]:
     scored: dict[float, list[xr.Dataset]] = {}
-    for utilization, trace in _each(traces):
-        done = trace if _is_scored(trace) else score(trace, reference, utilization=utilization)
+    for utilization, trace, alone in _each(traces, reference):
+        if _is_scored(trace):
+            done = trace
+        else:
+            resamples = RESAMPLES if alone else 0
+            done = score(trace, reference, utilization=utilization, resamples=resamples)
         scored.setdefault(_key(float(done.attrs["utilization"])), []).append(done)
     return scored
 
@@ -90,17 +97,25 @@ def _key(level: float) -> float:
     return math.nan if math.isnan(level) else level
 
 
-def _each(traces: Traces) -> Iterator[tuple[float | None, xr.Dataset]]:
+def _each(traces: Traces, reference: Reference) -> Iterator[tuple[float | None, xr.Dataset, bool]]:
+    """Every trace with the utilisation given for it, and whether it is known to be alone at its level."""
     if isinstance(traces, xr.Dataset):
-        yield None, traces
+        yield None, traces, True
     elif isinstance(traces, Mapping):
         levels = cast(Mapping[float, xr.Dataset | Iterable[xr.Dataset]], traces)
         for utilization, members in levels.items():
-            for member in [members] if isinstance(members, xr.Dataset) else members:
-                yield float(utilization), member
+            listed = [members] if isinstance(members, xr.Dataset) else members
+            alone = isinstance(listed, Sequence) and len(listed) == 1
+            for member in listed:
+                yield float(utilization), member, alone
     else:
+        known = [_level(trace, reference) for trace in traces] if isinstance(traces, Sequence) else []
         for trace in traces:
-            yield None, trace
+            yield None, trace, known.count(_level(trace, reference)) == 1
+
+
+def _level(trace: xr.Dataset, reference: Reference) -> float:
+    return _key(reference.level_of(trace.attrs.get("utilization")))
 
 
 def _is_scored(trace: xr.Dataset) -> bool:

@@ -11,7 +11,7 @@ from .series import Floats
 
 
 class QueueStatistics(NamedTuple):
-    """Queueing of all jobs that arrived within the trace.
+    """Queueing of all jobs that arrived within the trace; jobs of a spin-up before it are left out.
 
     Attributes
     ----------
@@ -37,7 +37,8 @@ def queue_statistics(arrival_s: ArrayLike, start_s: ArrayLike, days: float) -> Q
     Parameters
     ----------
     arrival_s, start_s : array, shape (jobs,)
-        Seconds since the start of the trace; `start_s` is NaN for a job that had not started by its end.
+        Seconds since the start of the trace; `start_s` is NaN for a job that had not started by its end, and
+        a negative `arrival_s` is before the trace.
     days : float
         Length of the trace [d].
 
@@ -48,19 +49,20 @@ def queue_statistics(arrival_s: ArrayLike, start_s: ArrayLike, days: float) -> Q
     """
     arrival = np.asarray(arrival_s, dtype=np.float64)
     wait = np.asarray(start_s, dtype=np.float64) - arrival
-    if arrival.size == 0:
-        raise InputError("queue statistics need at least one job")
     if np.isnan(arrival).any():
         raise InputError(f"job {int(np.argmax(np.isnan(arrival)))} has no arrival time")
-    unstarted = int(np.isnan(wait).sum())
     if (wait < 0.0).any():
         raise InputError(f"job {int(np.argmax(wait < 0.0))} starts before it arrives")
+    wait = wait[arrival >= 0.0]
+    if wait.size == 0:
+        raise InputError("queue statistics need at least one job that arrives within the trace")
+    unstarted = int(np.isnan(wait).sum())
     queued = wait > 0.0
     count = int(queued.sum())
     mean_wait_h = float(wait[queued].mean()) / 3600.0 if count else None
     return QueueStatistics(
-        jobs_per_day=arrival.size / days,
-        jobs_queued=(count + unstarted) / arrival.size,
+        jobs_per_day=wait.size / days,
+        jobs_queued=(count + unstarted) / wait.size,
         mean_wait_h=mean_wait_h,
         jobs_unstarted=unstarted,
     )

@@ -11,7 +11,7 @@ import xarray as xr
 
 from hsmdc.errors import InputError
 
-from . import temporal
+from . import bootstrap, temporal
 from .catalogue import of_group
 from .curves import curves
 from .marginal import load_duration_distance, percentile, wasserstein
@@ -35,6 +35,7 @@ class _Collector:
         self.values: dict[str, float] = {}
         self.notes: dict[str, str] = {}
         self.failed: set[str] = set()
+        self.bands: bootstrap.Bands = {}
 
     def add(self, name: str, compute: Callable[[], float]) -> None:
         if name in self.failed:
@@ -56,7 +57,12 @@ class _Collector:
 
 
 def score(
-    trace: xr.Dataset, reference: Reference, *, utilization: float | None = None, seed: int | None = None
+    trace: xr.Dataset,
+    reference: Reference,
+    *,
+    utilization: float | None = None,
+    seed: int | None = None,
+    resamples: int = 0,
 ) -> xr.Dataset:
     """Score one trace against a reference.
 
@@ -68,13 +74,15 @@ def score(
     reference : Reference
     utilization, seed : optional
         In place of the attributes of the trace.
+    resamples : int
+        Block-bootstrap resamples for a band around each score of this one trace; 0 for none.
 
     Returns
     -------
     Dataset
         `value`, `note` and `failed` by `metric` (value NaN exactly where there is a note; failed where the
-        trace is at fault), and the curves that figures draw; attributes `utilization` (level of the
-        reference), `seed`, `reference`.
+        trace is at fault), `low` and `high` with `resamples`, and the curves that figures draw;
+        attributes `utilization` (level of the reference), `seed`, `reference`.
 
     Raises
     ------
@@ -89,32 +97,40 @@ def score(
     if np.isnan(power.values).all():
         raise InputError("the trace has no sample: every value of it_power is missing")
     found = _Collector()
-    _score_table(found, power, reference)
+    _score_table(found, power, reference, resamples)
     _score_ramps(found, power)
-    _score_jobs(found, trace, power)
-    _score_series(found, power, reference, level)
+    _score_jobs(found, trace, power, resamples)
+    _score_series(found, power, reference, level, resamples)
     names = of_group("table", "queue", "series", "trace")
     result = curves(power, _bin_edges(reference)).assign(
         value=("metric", [found.values.get(name, math.nan) for name in names]),
         note=("metric", [found.notes.get(name, "") for name in names]),
         failed=("metric", [name in found.failed for name in names]),
     )
-    actual_seed = trace.attrs.get("seed", -1) if seed is None else seed
+    if resamples:
+        offsets = np.array([found.bands.get(name, (math.nan, math.nan)) for name in names])
+        band = result["value"].values[:, None] + offsets
+        result = result.assign(low=("metric", band[:, 0]), high=("metric", band[:, 1]))
+    actual_seed = trace.attrs.get("seed", "") if seed is None else seed
     return result.assign_coords(metric=names).assign_attrs(
-        utilization=level, seed=int(actual_seed), reference=reference.name, step_s=power.step_s
+        utilization=level, seed=str(actual_seed), reference=reference.name, step_s=power.step_s
     )
 
 
-def _score_table(found: _Collector, power: Series, reference: Reference) -> None:
+def _score_table(found: _Collector, power: Series, reference: Reference, resamples: int) -> None:
     step_s = reference.statistics_step_s
     if power.step_s > step_s:
         why = f"the trace's step of {power.step_s:g} s is coarser than the reference's {step_s:g} s"
         found.absent(of_group("table"), why)
         return
     try:
-        found.update(power_statistics(averaged(power, step_s).values))
+        stepped = averaged(power, step_s)
+        found.update(power_statistics(stepped.values))
     except InputError as error:
         found.absent(of_group("table"), str(error))
+        return
+    if resamples:
+        found.bands |= bootstrap.table_bands(stepped, resamples)
 
 
 def _score_ramps(found: _Collector, power: Series) -> None:
@@ -123,16 +139,17 @@ def _score_ramps(found: _Collector, power: Series) -> None:
     found.add("ramp_down_p001_mw", lambda: float(percentile(change, 0.1)))
 
 
-def _score_jobs(found: _Collector, trace: xr.Dataset, power: Series) -> None:
+def _score_jobs(found: _Collector, trace: xr.Dataset, power: Series, resamples: int) -> None:
     variances = [name for name in of_group("trace") if name.startswith("variance_")]
     missing = [n for n in ("job_arrival", "job_start", "job_end", "job_nodes") if n not in trace]
     if missing:
         found.absent(of_group("queue") + variances, f"the trace has no job table (no {missing[0]})")
         return
     steps = power.values.shape[-1]
-    start = trace["job_start"].values
+    days = steps * power.step_s / _DAY_S
+    arrival, start = trace["job_arrival"].values, trace["job_start"].values
     try:
-        queue = queue_statistics(trace["job_arrival"].values, start, steps * power.step_s / _DAY_S)
+        queue = queue_statistics(arrival, start, days)
         parts = random_sum(start, trace["job_end"].values, trace["job_nodes"].values, steps, power.step_s)
     except InputError as error:
         found.absent(of_group("queue") + variances, str(error))
@@ -145,6 +162,8 @@ def _score_jobs(found: _Collector, trace: xr.Dataset, power: Series) -> None:
         found.update({"mean_wait_h": queue.mean_wait_h})
     terms = (parts.size_term, parts.concurrency_term, parts.remainder)
     found.update(dict(zip(variances, terms, strict=True)))
+    if resamples:
+        found.bands |= bootstrap.queue_bands(arrival, start, days, resamples)
 
 
 def _bin_edges(reference: Reference) -> Floats:
@@ -153,7 +172,9 @@ def _bin_edges(reference: Reference) -> Floats:
     return np.linspace(0.0, 1.05 * top, 121)
 
 
-def _score_series(found: _Collector, power: Series, reference: Reference, level: float) -> None:
+def _score_series(
+    found: _Collector, power: Series, reference: Reference, level: float, resamples: int
+) -> None:
     """Score the distances to the reference's series, at its step."""
     names = of_group("series")
     target = reference.series_at(level)
@@ -176,6 +197,9 @@ def _score_series(found: _Collector, power: Series, reference: Reference, level:
         ours, theirs = _without_unmatched(*shared)
         _score_pair(found, ours, theirs)
         found.add("correlation", lambda: float(temporal.correlation(ours.values, theirs.values)))
+        if resamples and not (found.failed or "correlation" in found.notes):
+            lags = round(ACF_LAGS_S / theirs.step_s)
+            found.bands |= bootstrap.pair_bands(ours, theirs, lags, resamples)
 
 
 def _without_unmatched(ours: Series, theirs: Series) -> tuple[Series, Series]:
