@@ -23,6 +23,7 @@ class Variable(NamedTuple):
     comment: str = ""
     standard_name: str = ""
     may_be_missing: bool = False
+    cell_methods: str = "time: mean"
 
 
 VARIABLES: Mapping[str, Variable] = {
@@ -42,7 +43,13 @@ VARIABLES: Mapping[str, Variable] = {
     "busy_nodes": Variable("time", "float", "1", "nodes held by jobs"),
     "queued_jobs": Variable("time", "float", "1", "jobs submitted and not yet started"),
     "ambient_temperature": Variable(
-        "time", "float", "degC", "outdoor dry-bulb temperature", standard_name="air_temperature"
+        "time",
+        "float",
+        "degC",
+        "outdoor dry-bulb temperature",
+        "at the beginning of the step",
+        standard_name="air_temperature",
+        cell_methods="time: point",
     ),
     "node_power": Variable("time", "float", "W", "electrical power of one node"),
     "job_arrival": Variable(
@@ -82,7 +89,7 @@ def attributes(name: str) -> dict[str, str]:
     entry = VARIABLES[name]
     found = {"long_name": entry.long_name, "units": entry.units}
     if entry.dim == "time":
-        found["cell_methods"] = "time: mean"
+        found["cell_methods"] = entry.cell_methods
     if entry.standard_name:
         found["standard_name"] = entry.standard_name
     if entry.units == "degC":

@@ -51,9 +51,9 @@ def trace_dataset(
         An unknown name, columns of different lengths, a step that is not whole nanoseconds.
     """
     columns = {name: schema.as_stored(name, values) for name, values in series.items()}
+    steps = _common_length(columns, "time")
     if "facility_power" not in columns and all(name in columns for name in schema.COMPONENTS):
         columns["facility_power"] = _total(columns)
-    steps = _common_length(columns, "time")
     table = {name: schema.as_stored(name, values) for name, values in (jobs or {}).items()}
     _common_length(table, "job")
     labels = start.astype("datetime64[ns]") + np.arange(steps) * np.timedelta64(_step_ns(step_s), "ns")
@@ -115,13 +115,13 @@ def _total(columns: Mapping[str, NDArray[np.generic]]) -> NDArray[np.generic]:
 
 
 def _common_length(columns: Mapping[str, NDArray[np.generic]], dim: str) -> int:
+    for name in columns:
+        if schema.VARIABLES[name].dim != dim:
+            raise InputError(f"{name} runs over {schema.VARIABLES[name].dim}, not over {dim}")
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise InputError(f"variables over {dim} differ in length: {shown}")
-    for name in columns:
-        if schema.VARIABLES[name].dim != dim:
-            raise InputError(f"{name} runs over {schema.VARIABLES[name].dim}, not over {dim}")
     return next(iter(lengths.values()), 0)
 
 
