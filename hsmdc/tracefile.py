@@ -179,14 +179,14 @@ class TraceWriter:
 
     def _write_chunks(self, part: xr.Dataset) -> None:
         first = self.steps_done
-        pending = self._tail_steps() + part.sizes["time"]
-        last = first + pending
+        last = first + self._tail_steps() + part.sizes["time"]
         if last < self.total_steps:
-            last -= pending % CHUNK_STEPS
+            last -= last % CHUNK_STEPS
+        carried, self._tail = self._tail, {}
         for name in _series_of(self._file):
             values = part[name].values
-            if self._tail_steps():
-                values = np.concatenate([self._tail[name], values])
+            if carried:
+                values = np.concatenate([carried[name], values])
             if last > first:
                 self._file[name][first:last] = values[: last - first]
             self._tail[name] = values[last - first :].copy()

@@ -127,7 +127,7 @@ def _common_length(columns: Mapping[str, NDArray[np.generic]], dim: str) -> int:
 
 def _step_ns(step_s: float) -> int:
     nanoseconds = round(step_s * 1e9)
-    if nanoseconds < 1 or abs(nanoseconds - step_s * 1e9) > 1e-6 * nanoseconds:
+    if nanoseconds < 1 or abs(nanoseconds - step_s * 1e9) > max(1e-3, 1e-15 * nanoseconds):
         raise InputError(f"step_s = {step_s}: must be a positive whole number of nanoseconds")
     return nanoseconds
 
