@@ -46,7 +46,7 @@ def parse_seconds(value: Duration, name: str = "duration") -> float:
         raise InputError(f"{name} = {value!r} is not a span of time; write it like 365D, 1h, 10min or 100ms")
     if span <= pd.Timedelta(0):
         raise InputError(f"{name} = {value!r} must be longer than zero")
-    return float(span.as_unit("ns").value) * 1e-9
+    return float(span.as_unit("ns").value) / 1e9
 
 
 def parse_minutes(value: Duration, name: str = "duration") -> int:
