@@ -1,0 +1,372 @@
+"""The figures of the comparison, after Figs. 3 to 7 of the HSM-DC paper.
+
+`members` are what `score` made of the traces. Where a level has several seeds, the line is their mean and
+the band runs from the lowest to the highest. Every function returns a matplotlib Figure and shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from hsmdc.errors import InputError
+
+from .curves import hourly_curves
+from .marginal import load_duration_curve
+from .references import Reference
+from .series import Floats, as_series, averaged
+from .style import MODEL_COLOUR, REFERENCE_COLOUR, house_style, level_name, level_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH_IN = 6.7
+_HOUR_S = 3600.0
+
+
+def marginals(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
+    """Density of power at every level (Fig. 4, left).
+
+    Where the reference has an hourly series, both sides are hourly means; elsewhere the reference's
+    median, 90th percentile and maximum stand as lines.
+    """
+    levels = _levels(members)
+    with house_style():
+        figure, panels = _panels(len(levels))
+        for axes, (level, group) in zip(panels, levels.items(), strict=True):
+            theirs = _reference_hourly(reference, level)
+            if theirs is None:
+                _band(axes, group[0]["power"].values, _stack(group, "density"), "model, as simulated")
+                _mark_statistics(axes, reference, level)
+            else:
+                edges = _edges(group[0]["power"].values)
+                ours = np.stack([_density(member["hourly"].values, edges) for member in group])
+                _band(axes, group[0]["power"].values, ours, "model, hourly")
+                axes.stairs(_density(theirs, edges), edges, color=REFERENCE_COLOUR, label="reference, hourly")
+            axes.set_title(level_name(level))
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=1e-3)
+            axes.legend(loc="upper right")
+        _outer_labels(panels, "IT power [MW]", "density [1/MW]")
+    return figure
+
+
+def autocorrelations(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
+    """Autocorrelation of hourly means over a week at every level (Fig. 4, right)."""
+    with house_style():
+        figure, axes = _single(3.0)
+        for index, (level, group) in enumerate(_levels(members, needs="acf").items()):
+            style = level_style(index)
+            _band(axes, group[0]["lag"].values, _stack(group, "acf"), f"model {level_name(level)}", **style)
+            target = reference.series_at(level)
+            curves = hourly_curves(as_series(target)) if target is not None else xr.Dataset()
+            if "acf" in curves:
+                axes.plot(
+                    curves["lag"],
+                    curves["acf"],
+                    color=REFERENCE_COLOUR,
+                    lw=0.9,
+                    label=f"reference {level_name(level)}",
+                )
+        axes.set(xlabel="lag [h]", ylabel="autocorrelation [1]", xlim=(0, 168), xticks=range(0, 169, 24))
+        axes.legend(ncols=2)
+    return figure
+
+
+def week_overlay(members: Sequence[xr.Dataset], reference: Reference, week: int = 9) -> Figure:
+    """One week of hourly means, first seed against the reference (Fig. 5).
+
+    `week` counts whole weeks from the first hour both have in common.
+
+    Raises
+    ------
+    InputError
+        No trace shares a week with an hourly series of the reference.
+    """
+    for level, group in _levels(members, needs="hourly").items():
+        pair = _shared_week(group[0], reference, level, week)
+        if pair is None:
+            continue
+        times, ours, theirs = pair
+        with house_style():
+            figure, axes = _single(2.6)
+            axes.plot(times, theirs, color=REFERENCE_COLOUR, lw=1.6, label=f"reference {level_name(level)}")
+            axes.plot(
+                times, ours, color="#D55E00", ls=(0, (4, 1.2)), label=f"model, seed {group[0].attrs['seed']}"
+            )
+            axes.set(xlabel="time (UTC)", ylabel="IT power, hourly mean [MW]", xlim=(times[0], times[-1]))
+            _date_axis(axes)
+            axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        return figure
+    raise InputError("no trace shares a week with an hourly series of the reference")
+
+
+def load_duration(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
+    """Load-duration curves with the reference's maximum, 90th percentile and median (Fig. 6, left)."""
+    with house_style():
+        figure, axes = _single(3.2)
+        for index, (level, group) in enumerate(_levels(members).items()):
+            style = level_style(index)
+            share = 100.0 * group[0]["exceedance"].values
+            _band(axes, share, _stack(group, "load_duration"), f"model {level_name(level)}", **style)
+            _mark_load_duration(axes, reference, level, str(style["color"]))
+        axes.plot([], [], "o", color="white", mec=REFERENCE_COLOUR, label="reference (max, 90th pct, median)")
+        axes.set(xlabel="share of time exceeded [%]", ylabel="IT power [MW]", xlim=(-1, 101), ylim=(0, None))
+        axes.legend(ncols=2)
+    return figure
+
+
+def ramp_sizes(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
+    """How often a step-to-step change exceeds a size (Fig. 6, right)."""
+    with house_style():
+        figure, axes = _single(3.2)
+        for index, (level, group) in enumerate(_levels(members).items()):
+            step = _step_words(float(group[0].attrs["step_s"]))
+            share = group[0]["ramp_exceedance"].values
+            label = f"model {level_name(level)}, {step}"
+            axes.plot(_stack(group, "ramp_size").mean(axis=0), share, label=label, **level_style(index))
+        for level, power in reference.series.items():
+            series = as_series(power)
+            change = np.abs(np.diff(series.values))
+            share = np.geomspace(1.0, 1.0 / change.size, 101)
+            label = f"reference {level_name(level)}, {_step_words(series.step_s)}"
+            axes.plot(load_duration_curve(change, share), share, color=REFERENCE_COLOUR, lw=0.9, label=label)
+            _add_hourly_model(axes, members, level, series.step_s)
+        axes.set(xlabel="size of change in one step [MW]", ylabel="share of steps exceeded [1]", yscale="log")
+        axes.set(xlim=(0, None), ylim=(1e-5, 1.2))
+        axes.legend()
+    return figure
+
+
+def day_decomposition(trace: xr.Dataset, day: str | None = None) -> Figure:
+    """One day of a trace split into IT, cooling and auxiliary power (Fig. 3, right).
+
+    Parameters
+    ----------
+    trace : Dataset
+        With `it_power`, `hvac_power`, `chiller_power`, `auxiliary_power` [MW].
+    day : str, optional
+        UTC date; the day of the highest facility power if not given.
+    """
+    parts = ("auxiliary_power", "chiller_power", "hvac_power", "it_power")
+    missing = [name for name in parts if name not in trace]
+    if missing:
+        raise InputError(f"a decomposition needs the variable {missing[0]} in the trace")
+    chosen = day if day is not None else _peak_day(trace)
+    one = trace[list(parts)].sel(time=chosen)
+    names = ("auxiliary", "chiller", "air handling", "IT")
+    colours = ("#999999", "#56B4E9", "#009E73", "#E69F00")
+    with house_style():
+        figure, axes = _single(2.8)
+        stacked = axes.stackplot(
+            one["time"].values, *(one[name].values for name in parts), labels=names, colors=colours, lw=0
+        )
+        for area, hatch in zip(stacked, ("", "///", "...", ""), strict=True):
+            area.set(hatch=hatch, edgecolor="white")
+        axes.set(
+            xlabel=f"time on {chosen} (UTC)",
+            ylabel="power [MW]",
+            xlim=(one["time"].values[0], one["time"].values[-1]),
+        )
+        _hour_axis(axes)
+        axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure
+
+
+def step_response(time_s: Floats, responses: dict[str, Floats], dead_time_s: float) -> Figure:
+    """Response of each cooling sub-system to a step of IT load at time 0 (Fig. 3, left).
+
+    Parameters
+    ----------
+    time_s : ndarray
+    responses : dict of name to ndarray
+        Normalised response, 0…1.
+    dead_time_s : float
+    """
+    with house_style():
+        figure, axes = _single(2.6)
+        axes.step(
+            [time_s[0] / 60, 0, time_s[-1] / 60],
+            [0, 1, 1],
+            where="post",
+            color=REFERENCE_COLOUR,
+            label="IT load",
+        )
+        for index, (name, response) in enumerate(responses.items()):
+            axes.plot(time_s / 60, response, label=name, **level_style(index + 1))
+        axes.axvline(dead_time_s / 60, color="#777777", lw=0.8, ls=":")
+        axes.annotate(
+            f"dead time {dead_time_s:g} s",
+            (dead_time_s / 60, 0.02),
+            xytext=(4, 2),
+            textcoords="offset points",
+        )
+        axes.set(
+            xlabel="time after the step [min]", ylabel="response [1]", xlim=(time_s[0] / 60, time_s[-1] / 60)
+        )
+        axes.legend(loc="lower right")
+    return figure
+
+
+def node_histogram(model: Floats, measured: Floats, edges: Floats, measured_name: str) -> Figure:
+    """Density of one node's power, model against measured (Fig. 7).
+
+    Parameters
+    ----------
+    model, measured : ndarray
+        Densities on `edges` [1 per unit of power].
+    edges : ndarray
+        Bin edges, power as a share of the node's thermal design power.
+    """
+    with house_style():
+        figure, axes = _single(2.8)
+        axes.stairs(model, edges, fill=True, color=MODEL_COLOUR, alpha=0.35)
+        axes.stairs(model, edges, color=MODEL_COLOUR, label="model")
+        axes.stairs(measured, edges, color=REFERENCE_COLOUR, ls="--", label=measured_name)
+        axes.set(xlabel="node power / thermal design power [1]", ylabel="density [1]", xlim=(0, edges[-1]))
+        axes.legend(loc="upper left")
+    return figure
+
+
+def _levels(members: Sequence[xr.Dataset], needs: str = "load_duration") -> dict[float, list[xr.Dataset]]:
+    found: dict[float, list[xr.Dataset]] = {}
+    for member in members:
+        if needs in member:
+            level = float(member.attrs["utilization"])
+            found.setdefault(np.nan if level != level else level, []).append(member)
+    if not found:
+        raise InputError(f"no trace has the curve '{needs}' to draw")
+    return dict(sorted(found.items()))
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    rows, columns = -(-count // 2), min(count, 2)
+    figure = Figure(figsize=(_WIDTH_IN, 2.1 * rows + 0.4))
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for unused in grid[count:]:
+        unused.set_visible(False)
+    return figure, list(grid[:count])
+
+
+def _single(height_in: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH_IN, height_in))
+    return figure, figure.subplots()
+
+
+def _outer_labels(panels: list[Axes], x: str, y: str) -> None:
+    for axes in panels:
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.label_outer()
+
+
+def _stack(group: list[xr.Dataset], name: str) -> Floats:
+    return np.stack([member[name].values for member in group])
+
+
+def _band(
+    axes: Axes, x: Floats, curves: Floats, label: str, color: str = MODEL_COLOUR, linestyle: object = "-"
+) -> None:
+    if curves.shape[0] > 1:
+        axes.fill_between(x, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.25, lw=0)
+        label = f"{label} ({curves.shape[0]} seeds)"
+    axes.plot(x, curves.mean(axis=0), color=color, linestyle=linestyle, label=label)
+
+
+def _edges(centres: Floats) -> Floats:
+    half = (centres[1] - centres[0]) / 2.0
+    return np.concatenate([centres - half, [centres[-1] + half]])
+
+
+def _density(values: Floats, edges: Floats) -> Floats:
+    there = values[~np.isnan(values)]
+    return np.asarray(np.histogram(there, bins=edges)[0] / (there.size * np.diff(edges)))
+
+
+def _reference_hourly(reference: Reference, level: float) -> Floats | None:
+    target = reference.series_at(level)
+    if target is None:
+        return None
+    series = as_series(target)
+    return averaged(series, _HOUR_S).values if series.step_s <= _HOUR_S else None
+
+
+def _mark_statistics(axes: Axes, reference: Reference, level: float) -> None:
+    for name, label, style in (
+        ("median_mw", "median", "-"),
+        ("p90_mw", "90th pct", "--"),
+        ("max_mw", "maximum", ":"),
+    ):
+        value = reference.statistic(name, level)
+        if not np.isnan(value):
+            axes.axvline(value, color=REFERENCE_COLOUR, lw=1.0, ls=style, label=f"reference {label}")
+
+
+def _mark_load_duration(axes: Axes, reference: Reference, level: float, colour: str) -> None:
+    points = [(0.0, "max_mw"), (10.0, "p90_mw"), (50.0, "median_mw")]
+    known = [(share, reference.statistic(name, level)) for share, name in points]
+    axes.plot(*zip(*known, strict=True), "o", color=colour, mec=REFERENCE_COLOUR, ms=5)
+
+
+def _add_hourly_model(axes: Axes, members: Sequence[xr.Dataset], level: float, step_s: float) -> None:
+    same = [m for m in members if m.attrs["utilization"] == level and "hourly" in m and step_s == _HOUR_S]
+    if same:
+        change = np.abs(np.diff(same[0]["hourly"].values))
+        share = np.geomspace(1.0, 1.0 / change.size, 101)
+        label = f"model {level_name(level)}, 1 h"
+        axes.plot(load_duration_curve(change, share), share, color=MODEL_COLOUR, ls="--", lw=1.0, label=label)
+
+
+def _shared_week(
+    member: xr.Dataset, reference: Reference, level: float, week: int
+) -> tuple[np.ndarray, Floats, Floats] | None:
+    theirs = _reference_hourly(reference, level)
+    target = reference.series_at(level)
+    if theirs is None or target is None:
+        return None
+    other = xr.DataArray(theirs, coords={"hour": averaged(as_series(target), _HOUR_S).times}, dims="hour")
+    ours, both = xr.align(member["hourly"], other, join="inner")
+    weeks = ours.size // 168
+    if weeks == 0:
+        return None
+    cut = slice(168 * min(week, weeks - 1), 168 * (min(week, weeks - 1) + 1))
+    return ours["hour"].values[cut], ours.values[cut], both.values[cut]
+
+
+def _peak_day(trace: xr.Dataset) -> str:
+    load = trace["facility_power"] if "facility_power" in trace else trace["it_power"]
+    return str(trace["time"].values[int(np.nanargmax(load.values))].astype("datetime64[D]"))
+
+
+def _step_words(step_s: float) -> str:
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if step_s >= size:
+            return f"{step_s / size:g} {unit}"
+    return f"{step_s:g} s"
+
+
+def _date_axis(axes: Axes) -> None:
+    dates = _date_ticks()
+    axes.xaxis.set_major_locator(dates.DayLocator())
+    axes.xaxis.set_major_formatter(dates.DateFormatter("%a %d %b"))
+
+
+def _hour_axis(axes: Axes) -> None:
+    dates = _date_ticks()
+    axes.xaxis.set_major_locator(dates.HourLocator(byhour=range(0, 24, 3)))
+    axes.xaxis.set_major_formatter(dates.DateFormatter("%H:%M"))
+
+
+def _date_ticks() -> Any:
+    """matplotlib.dates, whose constructors carry no types."""
+    import matplotlib.dates
+
+    return matplotlib.dates
