@@ -208,8 +208,8 @@ class TraceWriter:
         self._grid = grid
         self._digest = _digest(part)
         self._file = netCDF4.Dataset(self._part, "w", format="NETCDF4")
-        self._file.set_auto_mask(False)
         _create(self._file, part, grid, self.total_steps)
+        _prepare(self._file)
 
     def _checkpoint(self, *, now: bool = False) -> None:
         if not self._resumable or self._file is None:
@@ -265,7 +265,7 @@ class TraceWriter:
                 f"{self._part} is an interrupted run of {state.total_steps} steps, this one has "
                 f"{self.total_steps}; repeat the command that began it, or delete it to begin anew"
             )
-        file.set_auto_mask(False)
+        _prepare(file)
         self._file = file
         self._grid = Grid(state.start_ns, state.step_ns)
         self._digest = self._to_confirm = state.digest
@@ -327,6 +327,13 @@ def _create(file: Any, part: xr.Dataset, grid: Grid, total_steps: int) -> None:
     )
     for name, array in part.data_vars.items():
         _create_variable(file, str(name), array)
+
+
+def _prepare(file: Any) -> None:
+    file.set_auto_mask(False)
+    for variable in file.variables.values():
+        # Chunks come whole, one after another; the library's default cache would hold 64 MB of each variable.
+        variable.set_var_chunk_cache(size=CHUNK_STEPS * 8, nelems=11)
 
 
 def _create_variable(file: Any, name: str, array: xr.DataArray) -> None:

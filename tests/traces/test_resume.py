@@ -212,3 +212,27 @@ def test_a_killed_process_loses_nothing_before_its_last_safe_point(tmp_path: Pat
     with open_trace(path) as opened:
         np.testing.assert_array_equal(opened["it_power"].values, 4.0 + np.sin(np.arange(20000) / 50.0))
         assert (np.diff(opened["time"].values) == np.timedelta64(60, "s")).all()
+
+
+_LONG = """
+    import resource, sys
+    import numpy as np
+    from hsmdc.traces import TraceWriter, trace_dataset
+    block, blocks = 1 << 20, int(sys.argv[2])
+    power = (4.0 + np.random.default_rng(0).standard_normal(block)).astype(np.float32)
+    with TraceWriter(sys.argv[1], block * blocks) as writer:
+        for k in range(blocks):
+            start = np.datetime64("2018-01-01") + np.timedelta64(k * block * 100, "ms")
+            writer.append(trace_dataset(start=start, step_s=0.1, series={"it_power": power, "node_power": power}))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_length_of_the_run(tmp_path: Path) -> None:
+    def peak_mb(blocks: int) -> float:
+        command = [sys.executable, "-c", textwrap.dedent(_LONG), str(tmp_path / f"{blocks}.nc"), str(blocks)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        return int(run.stdout) / 1024.0
+
+    # Sixteen more blocks hold 256 MB of data and labels.
+    assert peak_mb(18) - peak_mb(2) < 32.0
