@@ -5,6 +5,8 @@ import pandas as pd
 
 from hsmdc.errors import InputError
 
+_MINUTE_NS = 60_000_000_000
+
 Instant = str | np.datetime64 | pd.Timestamp
 Duration = str | np.timedelta64 | pd.Timedelta
 
@@ -30,8 +32,8 @@ def parse_instant(value: Instant, name: str = "start") -> np.datetime64:
     return np.datetime64(stamp.as_unit("ns").asm8)
 
 
-def parse_seconds(value: Duration, name: str = "duration") -> float:
-    """A positive span in seconds.
+def parse_nanoseconds(value: Duration, name: str = "duration") -> int:
+    """A positive span in whole nanoseconds.
 
     Raises
     ------
@@ -46,7 +48,12 @@ def parse_seconds(value: Duration, name: str = "duration") -> float:
         raise InputError(f"{name} = {value!r} is not a span of time; write it like 365D, 1h, 10min or 100ms")
     if span <= pd.Timedelta(0):
         raise InputError(f"{name} = {value!r} must be longer than zero")
-    return float(span.as_unit("ns").value) / 1e9
+    return int(span.as_unit("ns").value)
+
+
+def parse_seconds(value: Duration, name: str = "duration") -> float:
+    """A positive span in seconds; raises as `parse_nanoseconds`."""
+    return parse_nanoseconds(value, name) / 1e9
 
 
 def parse_minutes(value: Duration, name: str = "duration") -> int:
@@ -57,7 +64,7 @@ def parse_minutes(value: Duration, name: str = "duration") -> int:
     InputError
         Not a span, or not whole minutes.
     """
-    seconds = parse_seconds(value, name)
-    if seconds % 60:
+    minutes, rest = divmod(parse_nanoseconds(value, name), _MINUTE_NS)
+    if rest:
         raise InputError(f"{name} = {value!r} is not a whole number of minutes, the step of a facility run")
-    return int(seconds // 60)
+    return minutes
