@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from hsmdc.config.base import Section
+from hsmdc.config.node import NodeLayer
 from hsmdc.config.sections import Arrivals, Cooling, Jobs, Residual, Scheduler, Site, Weather
 
 
@@ -19,5 +20,6 @@ class Config(Section):
     jobs: Jobs
     scheduler: Scheduler = Scheduler()
     residual: Residual = Residual()
+    node: NodeLayer = Field(default_factory=NodeLayer)
     cooling: Cooling = Cooling()
     weather: Weather = Weather()
