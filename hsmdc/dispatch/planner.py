@@ -1,0 +1,193 @@
+"""Solve a case: from descriptors to a checked schedule with its proof."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hsmdc.dispatch.case import Battery, Case
+from hsmdc.dispatch.checker import require_valid
+from hsmdc.dispatch.graph import TaskModel, task_model
+from hsmdc.dispatch.infeasible import explain_infeasible, require_modes
+from hsmdc.dispatch.model import build_model, inference_load
+from hsmdc.dispatch.modes import baseline_mode
+from hsmdc.dispatch.power import dispatch_power
+from hsmdc.dispatch.result import Proof, schedule_dataset
+from hsmdc.dispatch.runs import Run, chosen_runs, ideal_runs, with_runs
+from hsmdc.dispatch.scenarios import Scenario, scenario_named
+from hsmdc.dispatch.solver import Options
+from hsmdc.errors import ConfigError, SolverError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hsmdc.dispatch.coupling import GpuPower, Scale
+
+Method = Literal["milp", "heuristic"]
+
+
+def solve(
+    case: Case,
+    scenario: str | Scenario = "S6",
+    *,
+    trace: "xr.Dataset | None" = None,
+    day: str | None = None,
+    scale: "Scale" = "to-base",
+    gpu_power: "GpuPower" = "trace",
+    method: Method = "milp",
+    formulation: Literal["compact", "full"] = "compact",
+    gap: float | None = None,
+    time_limit_s: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> "xr.Dataset":
+    """Plan the horizon of a case at least cost.
+
+    Parameters
+    ----------
+    case
+        The case.
+    scenario
+        `"S1"` … `"S6"`, or a `Scenario` of your own.
+    trace, day, scale, gpu_power
+        A facility trace that replaces base load and PUE by those of its `day`; see `couple`.
+    method
+        `"milp"` proves the optimum to `gap`. `"heuristic"` is the alternating shortest path: a good schedule in a
+        fraction of the time, with no bound.
+    formulation
+        `"compact"`, or the paper's `"full"` graph as a cross-check.
+    gap
+        Relative gap at which to stop; by default the scenario's (1e-5, S3 5e-4).
+    time_limit_s
+        Wall seconds after which the best schedule so far is returned with its gap.
+    seed, threads
+        Of the solver. One process must keep to one thread count.
+
+    Returns
+    -------
+    xarray.Dataset
+        The schedule; its variables are listed in `hsmdc.dispatch.result.VARIABLES`.
+
+    Raises
+    ------
+    SolverError
+        If the case cannot be met (the message says what is short and by how much) or the time limit passed
+        before any schedule was found.
+    """
+    if trace is not None:
+        from hsmdc.dispatch.coupling import couple
+
+        case = couple(case, trace, day=day, scale=scale, gpu_power=gpu_power)
+    elif day is not None:
+        raise ConfigError(
+            "day picks a day of a trace; give trace too, or choose the day in the case's [profiles]"
+        )
+    chosen = scenario_named(scenario)
+    options = Options(chosen.gap if gap is None else gap, time_limit_s, seed, threads)
+    battery = battery_of(case, chosen)
+    models = task_models(case, chosen)
+    require_modes(case, models)
+    if method == "heuristic":
+        runs, proof = _by_heuristic(case, chosen, models, battery, options)
+    else:
+        runs, proof = _by_milp(case, chosen, models, battery, options, full=formulation == "full")
+    return finish(case, chosen, battery, runs, proof)
+
+
+def battery_of(case: Case, scenario: Scenario) -> Battery | None:
+    """The battery the scenario may use.
+
+    Raises
+    ------
+    ConfigError
+        If the scenario needs one and the case has none.
+    """
+    if not scenario.battery:
+        return None
+    if case.battery is None:
+        raise ConfigError(
+            f"scenario {scenario.name} uses a battery; add [battery] to case {case.name}, or take S4"
+        )
+    return case.battery
+
+
+def task_models(case: Case, scenario: Scenario, **changes: Any) -> list[TaskModel]:
+    """Modes, runs and rules of every task under a scenario."""
+    return [
+        task_model(
+            case,
+            task,
+            modes=baseline_mode(case, task) if scenario.modes == "fixed" else None,
+            waiting=scenario.waiting,
+            **changes,
+        )
+        for task in case.task
+    ]
+
+
+def _by_milp(
+    case: Case,
+    scenario: Scenario,
+    models: list[TaskModel],
+    battery: Battery | None,
+    options: Options,
+    *,
+    full: bool,
+) -> tuple[list[Run], Proof]:
+    ideal = scenario.modes == "ideal"
+    model = build_model(
+        case, models, battery=battery, fixed=inference_load(case), full_graph=full, ideal=ideal
+    )
+    outcome = model.problem.solve(options)
+    if outcome.status == "infeasible":
+        raise SolverError(explain_infeasible(case, scenario, models))
+    if outcome.status == "no solution":
+        raise SolverError(
+            f"no schedule was found within {options.time_limit_s:g} s; allow more time, a wider gap, "
+            "or take method 'heuristic'"
+        )
+    if model.ideal is not None:
+        runs = ideal_runs(case, models, model.ideal, outcome.x)
+    else:
+        runs = chosen_runs(models, model, outcome.x)
+    name = "ideal" if ideal else "full graph" if full else "compact graph"
+    proof = Proof(
+        outcome.status,
+        f"milp, {name}",
+        outcome.bound,
+        outcome.seconds,
+        outcome.nodes,
+        outcome.columns,
+        outcome.rows,
+        options.seed,
+    )
+    return runs, proof
+
+
+def _by_heuristic(
+    case: Case, scenario: Scenario, models: list[TaskModel], battery: Battery | None, options: Options
+) -> tuple[list[Run], Proof]:
+    from hsmdc.dispatch.heuristic import alternate
+
+    if scenario.modes == "ideal":
+        raise ConfigError(
+            "the heuristic builds executable schedules; scenario S3 is none, take method 'milp'"
+        )
+    found = alternate(case, models, fixed=inference_load(case), battery=battery, seed=options.seed)
+    if found is None:
+        raise SolverError(explain_infeasible(case, scenario, models))
+    proof = Proof("heuristic", "alternating shortest path", -np.inf, found.seconds, 0, 0, 0, options.seed)
+    return found.runs, proof
+
+
+def finish(
+    case: Case,
+    scenario: Scenario,
+    battery: Battery | None,
+    runs: list[Run],
+    proof: Proof,
+) -> "xr.Dataset":
+    """Dispatch the power for the runs, assemble the Dataset and verify it."""
+    power = dispatch_power(case, battery, with_runs(case, inference_load(case), runs))
+    schedule = schedule_dataset(case, scenario, battery, runs, power, proof)
+    require_valid(case, schedule)
+    return schedule
