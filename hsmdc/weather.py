@@ -60,7 +60,7 @@ def ambient_degc(
     table = _read(Path(weather.path)) if weather.path is not None else None
     for steps, hours, year_h in _years(start, step_s, n, utc_offset_h):
         if table is None:
-            ambient[steps] = _cosine(weather, hours, year_h)
+            ambient[steps] = _cosine(weather, hours)
         else:
             ambient[steps] = _interpolated(table.fitted_to(year_h), table.first_hour, hours)
     return ambient
@@ -108,10 +108,10 @@ def _years(
         done += count
 
 
-def _cosine(weather: Weather, hours: Floats, year_h: int) -> Floats:
-    """Paper eq. 9; the period is the length of the year, so that a leap year closes too."""
+def _cosine(weather: Weather, hours: Floats) -> Floats:
+    """Paper eq. 9 over the hour of the year; after a leap year it steps back by a day's change (0.04 °C)."""
     hours -= weather.peak_hour
-    hours *= 2.0 * np.pi / year_h
+    hours *= 2.0 * np.pi / _COMMON_H
     np.cos(hours, out=hours)
     hours *= weather.amplitude_degc
     hours += weather.mean_degc
