@@ -40,18 +40,18 @@ def marginals(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
         for axes, (level, group) in zip(panels, levels.items(), strict=True):
             theirs = _reference_hourly(reference, level)
             if theirs is None:
-                _band(axes, group[0]["power"].values, _stack(group, "density"), "model, as simulated")
+                _band(axes, group[0]["power"].values, _stack(group, "density"), "model")
                 _mark_statistics(axes, reference, level)
+                axes.set_title(f"{level_name(level)}, {_step_words(float(group[0].attrs['step_s']))}")
             else:
                 edges = _edges(group[0]["power"].values)
                 ours = np.stack([_density(member["hourly"].values, edges) for member in group])
-                _band(axes, group[0]["power"].values, ours, "model, hourly")
-                axes.stairs(_density(theirs, edges), edges, color=REFERENCE_COLOUR, label="reference, hourly")
-            axes.set_title(level_name(level))
-            axes.set_yscale("log")
-            axes.set_ylim(bottom=1e-3)
-            axes.legend(loc="upper right")
+                _band(axes, group[0]["power"].values, ours, "model")
+                axes.stairs(_density(theirs, edges), edges, color=REFERENCE_COLOUR, label="reference density")
+                axes.set_title(f"{level_name(level)}, hourly means")
+            axes.set(yscale="log", ylim=(1e-3, 30.0))
         _outer_labels(panels, "IT power [MW]", "density [1/MW]")
+        _shared_legend(figure, panels)
     return figure
 
 
@@ -73,7 +73,7 @@ def autocorrelations(members: Sequence[xr.Dataset], reference: Reference) -> Fig
                     label=f"reference {level_name(level)}",
                 )
         axes.set(xlabel="lag [h]", ylabel="autocorrelation [1]", xlim=(0, 168), xticks=range(0, 169, 24))
-        axes.legend(ncols=2)
+        axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
 
@@ -139,6 +139,28 @@ def ramp_sizes(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
         axes.set(xlabel="size of change in one step [MW]", ylabel="share of steps exceeded [1]", yscale="log")
         axes.set(xlim=(0, None), ylim=(1e-5, 1.2))
         axes.legend()
+    return figure
+
+
+def year_overview(trace: xr.Dataset) -> Figure:
+    """Lowest, mean and highest power of every day of a trace.
+
+    The load is `facility_power` where the trace has it, else `it_power` [MW].
+    """
+    load = trace["facility_power"] if "facility_power" in trace else trace["it_power"]
+    days = load.to_series().resample("1D")
+    low, mean, high = days.min(), days.mean(), days.max()
+    with house_style():
+        figure, axes = _single(2.2)
+        axes.fill_between(
+            mean.index, low, high, step="post", color=MODEL_COLOUR, alpha=0.3, lw=0, label="daily range"
+        )
+        axes.step(mean.index, mean, where="post", color=MODEL_COLOUR, label="daily mean")
+        what = "facility power" if load.name == "facility_power" else "IT power"
+        axes.set(
+            xlabel="day (UTC)", ylabel=f"{what} [MW]", ylim=(0, None), xlim=(mean.index[0], mean.index[-1])
+        )
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
 
@@ -266,6 +288,15 @@ def _outer_labels(panels: list[Axes], x: str, y: str) -> None:
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.label_outer()
+
+
+def _shared_legend(figure: Figure, panels: list[Axes]) -> None:
+    """One legend above all panels; each label once."""
+    found = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found.update(dict(zip(labels, handles, strict=True)))
+    figure.legend(found.values(), found.keys(), loc="outside upper center", ncols=3)
 
 
 def _stack(group: list[xr.Dataset], name: str) -> Floats:

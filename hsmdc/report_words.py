@@ -1,0 +1,110 @@
+"""What a planner wants to know first, in plain words: verdicts and the load in numbers."""
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from hsmdc.errors import InputError
+from hsmdc.validation import metrics
+from hsmdc.validation.style import level_name
+
+_RAMP_SPANS_S = (60.0, 900.0, 3600.0)
+
+
+def verdict_line(scores: xr.Dataset) -> tuple[str, str]:
+    """One line on all gates, and its kind: pass, fail or part."""
+    passed, failed = int(scores.attrs["passed"]), int(scores.attrs["failed"])
+    open_gates = int(scores.attrs["not_assessed"])
+    if not passed + failed:
+        return "No gate could be assessed.", "part"
+    line = f"{passed} of {passed + failed} gates pass"
+    line += f"; {open_gates} more could not be assessed." if open_gates else "."
+    return line, "fail" if failed else ("part" if open_gates else "pass")
+
+
+def agreement(scores: xr.Dataset) -> list[str]:
+    """Sentences on what was compared and how far the agreement reaches."""
+    rows = scores.to_dataframe()
+    judged = rows[rows["verdict"].isin(["pass", "fail"])]
+    lines = [f"The traces were compared with: {scores.attrs['reference_title']}."]
+    unseen = judged[judged["role"] == "held_out"]
+    if len(unseen):
+        good = int((unseen["verdict"] == "pass").sum())
+        lines.append(
+            f"Of {len(unseen)} gates on figures that the calibration has not used (held out), {good} pass. "
+            "Gates marked fitted show how well the calibration reproduces what it was given, not what it predicts."
+        )
+    return lines
+
+
+def disagreements(scores: xr.Dataset) -> list[str]:
+    """One sentence per gate that fails, by how much."""
+    rows = scores.to_dataframe()
+    return [_disagreement(row) for row in rows[rows["verdict"] == "fail"].to_dict("records")]
+
+
+def _disagreement(row: dict[Hashable, Any]) -> str:
+    level = float(row["utilization"])
+    where = "across levels" if math.isnan(level) else f"at {level_name(level)}"
+    value, target = float(row["value"]), float(row["reference"])
+    if math.isnan(value):
+        return f"{row['title']} {where}: {row['note']}."
+    unit = "" if row["unit"] == "1" else f" {row['unit']}"
+    text = f"{row['title']} {where}: {value:.4g}{unit}, limit {row['limit']}"
+    if math.isnan(target):
+        return text + "."
+    side = "above" if value > target else "below"
+    if target == 0.0:
+        return f"{text}; {abs(value):.3g}{unit} {side} the reference of 0."
+    return f"{text}; {100 * abs(value / target - 1):.1f} % {side} the reference of {target:.4g}{unit}."
+
+
+def unassessed(scores: xr.Dataset) -> list[str]:
+    """Why gates could not be assessed, each reason once."""
+    rows = scores.to_dataframe()
+    reasons: pd.Series = rows.loc[rows["verdict"] == "not assessed", "note"].value_counts()
+    return [f"{count} gate{'s' if count > 1 else ''}: {why}" for why, count in reasons.items()]
+
+
+def load_facts(trace: xr.Dataset) -> list[tuple[str, str]]:
+    """The load in numbers: peak, mean, load factor, duration, ramps, PUE."""
+    load = trace["facility_power"] if "facility_power" in trace else trace["it_power"]
+    series = metrics.as_series(load)
+    values = series.values
+    peak = int(np.nanargmax(values))
+    at = str(series.times[peak].astype("datetime64[m]")).replace("T", " ")
+    mean = float(metrics.mean(values))
+    exceeded = metrics.load_duration_curve(values, [0.01, 0.05, 0.5])
+    days = values.size * series.step_s / 86400
+    facts = [
+        (
+            "period",
+            f"{series.times[0].astype('datetime64[m]')} to {days:g} days later, step {series.step_s:g} s (UTC)",
+        ),
+        ("load", "whole facility" if load.name == "facility_power" else "IT only"),
+        ("peak", f"{np.nanmax(values):.3f} MW at {at}"),
+        ("mean", f"{mean:.3f} MW ({mean * days * 24:,.0f} MWh)"),
+        ("load factor", f"{float(metrics.load_factor(values)):.3f}"),
+        ("exceeded 1 %, 5 %, 50 % of the time", " / ".join(f"{v:.3f}" for v in exceeded) + " MW"),
+    ]
+    facts += _ramp_facts(series)
+    if "facility_power" in trace:
+        pue = float(trace["facility_power"].sum() / trace["it_power"].sum())
+        facts.append(("PUE, energy-weighted", f"{pue:.3f}"))
+    return facts
+
+
+def _ramp_facts(series: metrics.Series) -> list[tuple[str, str]]:
+    facts = []
+    for span_s in _RAMP_SPANS_S:
+        try:
+            change = metrics.ramps(series.values, series.step_s, span_s)
+        except InputError:
+            continue  # a horizon below the step or beyond the trace has no ramps to report
+        up, down = np.nanmax(change), np.nanmin(change)
+        facts.append((f"largest change within {span_s / 60:g} min", f"{up:+.3f} / {down:+.3f} MW"))
+    return facts
