@@ -1,6 +1,8 @@
 """Reading a configuration: a preset name or a TOML file, `base =` inheritance, errors in plain words."""
 
 import difflib
+import re
+import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -15,6 +17,7 @@ from hsmdc.errors import ConfigError
 
 _PRESETS = resources.files("hsmdc") / "presets"
 _DISCRIMINATOR = "law"
+_NUMBERS = re.compile(r"\[\n((?:\s+[-+.\de]+,\n)+)\]")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -46,7 +49,17 @@ def load_config(source: "str | Path | Mapping[str, Any] | Config") -> Config:
 
 def to_toml(config: BaseModel) -> str:
     """The resolved configuration as TOML; `load_config` of it gives the same configuration."""
-    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+    return dump_toml(config.model_dump(mode="json", exclude_none=True))
+
+
+def dump_toml(tree: Mapping[str, Any]) -> str:
+    """A mapping as TOML, with arrays of numbers filled into lines instead of one number a line."""
+    return _NUMBERS.sub(_filled, tomli_w.dumps(tree, multiline_strings=True))
+
+
+def _filled(array: re.Match[str]) -> str:
+    numbers = " ".join(array[1].split())
+    return "[\n" + textwrap.fill(numbers, 100, initial_indent="    ", subsequent_indent="    ") + "\n]"
 
 
 def from_toml(text: str) -> Config:
