@@ -12,6 +12,7 @@ from hsmdc.errors import InputError
 from hsmdc.validation import metrics
 from hsmdc.validation.style import level_name
 
+_MOST_SENTENCES = 10
 _RAMP_SPANS_S = (60.0, 900.0, 3600.0)
 
 
@@ -42,25 +43,31 @@ def agreement(scores: xr.Dataset) -> list[str]:
 
 
 def disagreements(scores: xr.Dataset) -> list[str]:
-    """One sentence per gate that fails, by how much."""
+    """One sentence per gate that fails, by how much; the first `_MOST_SENTENCES` of them."""
     rows = scores.to_dataframe()
-    return [_disagreement(row) for row in rows[rows["verdict"] == "fail"].to_dict("records")]
+    sentences = [_disagreement(row) for row in rows[rows["verdict"] == "fail"].to_dict("records")]
+    further = len(sentences) - _MOST_SENTENCES
+    return sentences[:_MOST_SENTENCES] + ([f"{further} more; see the table of gates."] if further > 0 else [])
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _disagreement(row: dict[Hashable, Any]) -> str:
     level = float(row["utilization"])
-    where = "across levels" if math.isnan(level) else f"at {level_name(level)}"
+    where = "" if math.isnan(level) else f" at {level_name(level)}"
     value, target = float(row["value"]), float(row["reference"])
     if math.isnan(value):
-        return f"{row['title']} {where}: {row['note']}."
+        return f"{row['title']}{where}: {row['note']}."
     unit = "" if row["unit"] == "1" else f" {row['unit']}"
-    text = f"{row['title']} {where}: {value:.4g}{unit}, limit {row['limit']}"
+    text = f"{row['title']}{where}: {_plain(value)}{unit}, limit {row['limit']}"
     if math.isnan(target):
         return text + "."
     side = "above" if value > target else "below"
     if target == 0.0:
         return f"{text}; {abs(value):.3g}{unit} {side} the reference of 0."
-    return f"{text}; {100 * abs(value / target - 1):.1f} % {side} the reference of {target:.4g}{unit}."
+    return f"{text}; {100 * abs(value / target - 1):.1f} % {side} the reference of {_plain(target)}{unit}."
 
 
 def unassessed(scores: xr.Dataset) -> list[str]:
@@ -76,7 +83,7 @@ def load_facts(trace: xr.Dataset) -> list[tuple[str, str]]:
     series = metrics.as_series(load)
     values = series.values
     peak = int(np.nanargmax(values))
-    at = str(series.times[peak].astype("datetime64[m]")).replace("T", " ")
+    at = _minute(series.times[peak])
     mean = float(metrics.mean(values))
     exceeded = metrics.load_duration_curve(values, [0.01, 0.05, 0.5])
     days = values.size * series.step_s / 86400
@@ -96,6 +103,10 @@ def load_facts(trace: xr.Dataset) -> list[tuple[str, str]]:
         pue = float(trace["facility_power"].sum() / trace["it_power"].sum())
         facts.append(("PUE, energy-weighted", f"{pue:.3f}"))
     return facts
+
+
+def _minute(time: np.datetime64) -> str:
+    return str(time.astype("datetime64[m]")).replace("T", " ")
 
 
 def _ramp_facts(series: metrics.Series) -> list[tuple[str, str]]:

@@ -160,6 +160,8 @@ def year_overview(trace: xr.Dataset) -> Figure:
         axes.set(
             xlabel="day (UTC)", ylabel=f"{what} [MW]", ylim=(0, None), xlim=(mean.index[0], mean.index[-1])
         )
+        dates = _date_ticks()
+        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(axes.xaxis.get_major_locator()))
         axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 

@@ -215,7 +215,8 @@
       for (const [at, text] of this.ticks(from, to, most)) {
         const x = MARGIN.left + ((at - from) / (to - from)) * this.width();
         g.beginPath(); g.moveTo(x, MARGIN.top); g.lineTo(x, h - MARGIN.bottom + 4); g.stroke();
-        g.fillText(text, x, h - MARGIN.bottom + 6);
+        const half = g.measureText(text).width / 2;
+        g.fillText(text, Math.min(x, this.canvas.clientWidth - half - 2), h - MARGIN.bottom + 6);
       }
       g.textAlign = "left";
       const fine = this.step < 60000;

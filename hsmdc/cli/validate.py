@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,20 +72,40 @@ def validate(
     _check_arguments(files, battery, output, force=force)
     target = load_reference(reference, column=column, allow_missing=allow_missing)
     chosen = load_gates(gates) if gates else None
+    run = _Run()
     with progress_bar("validating", quiet=quiet) as tick:
-        scored = (
-            _score_files(files, target, tick)
-            if battery is None
-            else _score_battery(battery, seeds, target, tick)
-        )
-        members = list(scored)
-    scores = judge(members, target, chosen)
+        if battery is None:
+            _score_files(run, files, target, tick)
+        else:
+            _score_battery(run, battery, seeds, target, tick)
+    scores = judge(run.members, target, chosen)
     if not quiet:
         print_scores(scores, everything=everything)
     if output is not None:
-        write_scores(scores, output)
+        _write(output, scores, run, target, quiet=quiet)
     if strict and scores.attrs["verdict"] in ("fail", "not assessed"):
         raise typer.Exit(1)
+
+
+class _Run:
+    """What was scored, and the one trace the report shows."""
+
+    def __init__(self) -> None:
+        self.members: list[xr.Dataset] = []
+        self.shown: xr.Dataset | None = None
+        self._shown_is_compared = False
+
+    def add(self, trace: xr.Dataset, target: Reference, *, level: float | None, alone: bool) -> None:
+        from hsmdc.validation import score
+        from hsmdc.validation.battery import RESAMPLES
+
+        member = score(trace, target, utilization=level, resamples=RESAMPLES if alone else 0)
+        self.members.append(member)
+        first = self.shown is None
+        compared = target.series_at(member.attrs["utilization"]) is not None
+        if first or (compared and not self._shown_is_compared):
+            self._shown_is_compared = compared
+            self.shown = trace.drop_dims("job", errors="ignore").load()
 
 
 def _check_arguments(files: list[Path], battery: str | None, output: Path | None, *, force: bool) -> None:
@@ -103,26 +123,28 @@ def _check_arguments(files: list[Path], battery: str | None, output: Path | None
 _OUTPUTS = ("report.html", "scores.nc", "scores.csv")
 
 
-def _score_files(files: list[Path], target: Reference, tick: Progress) -> Iterator[xr.Dataset]:
+def _score_files(run: _Run, files: list[Path], target: Reference, tick: Progress) -> None:
     from hsmdc.errors import InputError
     from hsmdc.traces import open_trace
-    from hsmdc.validation import score
 
+    levels: list[float] = []
+    for path in files:
+        with open_trace(path) as trace:
+            levels.append(target.level_of(trace.attrs.get("utilization")))
     for done, path in enumerate(files):
         with open_trace(path) as trace:
             try:
-                yield score(trace, target)
+                run.add(trace, target, level=None, alone=levels.count(levels[done]) == 1)
             except InputError as error:
                 raise InputError(f"{path}: {error}") from error
         tick(done + 1, len(files))
 
 
-def _score_battery(config: str, seeds: int, target: Reference, tick: Progress) -> Iterator[xr.Dataset]:
+def _score_battery(run: _Run, config: str, seeds: int, target: Reference, tick: Progress) -> None:
     """Simulate and score every level and seed, one year in memory at a time."""
     from hsmdc.config import load_config
     from hsmdc.errors import InputError
     from hsmdc.simulation import simulate
-    from hsmdc.validation import score
 
     if "occupancy" not in target.statistics:
         raise InputError(
@@ -138,7 +160,7 @@ def _score_battery(config: str, seeds: int, target: Reference, tick: Progress) -
             duration=f"{target.days}D",
             seed=seed,
         )
-        yield score(trace, target, utilization=level, seed=seed)
+        run.add(trace, target, level=level, alone=seeds == 1)
         tick(done + 1, len(runs))
 
 
@@ -157,42 +179,38 @@ def print_scores(scores: xr.Dataset, *, everything: bool = False) -> None:
         "paper's model",
         "basis",
         "verdict",
+        "",
     )
-    widths = (38 if everything else 36, 5, 9, 9, 19, 9, 13, 8, 8)
+    table = [header, *(_cells(row) for row in shown.to_dict("records"))]
+    widths = [max(len(line[column]) for line in table) for column in range(len(header))]
+    table.insert(1, tuple("-" * width for width in widths))
     typer.echo(f"{scores.attrs['reference_title']}; gates {scores.attrs['gates']}")
-    typer.echo(_line(header, widths))
-    typer.echo(_line(["-" * width for width in widths], widths))
-    for row in shown.itertuples():
-        typer.echo(_line(_cells(row), widths))
+    for line in table:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     typer.echo(_count(scores))
 
 
-def _cells(row: object) -> list[str]:
-    get = row.__getattribute__
-    unit = "" if get("unit") == "1" else f" [{get('unit')}]"
-    level = get("utilization")
-    band = "" if math.isnan(get("low")) else f"{_number(get('low'))} … {_number(get('high'))}"
-    return [
-        f"{get('title')}{unit}",
-        "all" if math.isnan(level) else f"{level:.0%}",
-        _number(get("reference")),
-        _number(get("value")) or get("note"),
+def _cells(row: dict[Hashable, Any]) -> tuple[str, ...]:
+    unit = "" if row["unit"] == "1" else f" [{row['unit']}]"
+    band = "" if math.isnan(row["low"]) else f"{_number(row['low'])} … {_number(row['high'])}"
+    return (
+        f"{row['title']}{unit}",
+        "all" if math.isnan(row["utilization"]) else f"{row['utilization']:.0%}",
+        _number(row["reference"]),
+        _number(row["value"]),
         band,
-        get("limit"),
-        get("paper"),
-        get("role").replace("_", " "),
-        get("verdict").upper() if get("verdict") == "fail" else get("verdict"),
-    ]
+        row["limit"],
+        row["paper"],
+        row["role"].replace("_", " "),
+        "FAIL" if row["verdict"] == "fail" else row["verdict"],
+        row["note"],
+    )
 
 
 def _number(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _line(cells: list[str] | tuple[str, ...], widths: tuple[int, ...]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def _count(scores: xr.Dataset) -> str:
@@ -206,8 +224,28 @@ def _count(scores: xr.Dataset) -> str:
     return f"{words}, {attrs['not_assessed']} not assessed: {listed}"
 
 
+def _write(folder: Path, scores: xr.Dataset, run: _Run, target: Reference, *, quiet: bool) -> None:
+    import sys
+
+    from hsmdc.report import write_report
+
+    write_scores(scores, folder)
+    page = write_report(
+        folder / "report.html",
+        title=f"Validation against {target.title}",
+        scores=scores,
+        members=run.members,
+        reference=target,
+        trace=run.shown,
+        command=" ".join(["hsmdc", *sys.argv[1:]]),
+        force=True,
+    )
+    if not quiet:
+        typer.echo(f"report: {page}")
+
+
 def write_scores(scores: xr.Dataset, folder: Path) -> None:
-    """Write scores.nc and scores.csv."""
+    """Write scores.nc and scores.csv into a folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     scores.to_netcdf(folder / "scores.nc")
     scores.to_dataframe().to_csv(folder / "scores.csv", index=False)
