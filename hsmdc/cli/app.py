@@ -2,7 +2,7 @@
 
 import typer
 
-from hsmdc.cli import validate
+from hsmdc.cli import export, validate
 
 app = typer.Typer(
     name="hsmdc",
@@ -26,3 +26,4 @@ def _root(
 
 
 app.command()(validate.validate)
+app.command()(export.export)
