@@ -48,7 +48,7 @@ def deposit(units: Records, tables: Records, means: Integers, rows: Records, sta
         path_key = unit.path_key
         deviation_key = unit.deviation_key
         clock = unit.clock
-        state = unit.state
+        state = np.uint64(unit.state)
         entries = unit.entries
         level = level_of(rows[state], deviation_key, entries, lanes)
         noise = rows[state].noise
@@ -61,12 +61,14 @@ def deposit(units: Records, tables: Records, means: Integers, rows: Records, sta
             draw = bits(path_key, entries)
             entries += 1
             state = next_state(rows[state], draw)
+            row = rows[state]
             at = np.float64(clock - start) * per_step
-            clock += sojourn(rows[state], draw)
-            next_level = level_of(rows[state], deviation_key, entries, lanes)
-            next_noise = rows[state].noise
-            k = np.int64(at)
-            after = at - np.float64(k)
+            clock += sojourn(row, draw)
+            next_level = level_of(row, deviation_key, entries, lanes)
+            next_noise = row.noise
+            whole = np.int64(at)
+            after = at - np.float64(whole)
+            k = np.uint64(whole)
             if instant and after > 0.0:
                 after = np.float64(1.0)
             rise = next_level - level
@@ -75,12 +77,12 @@ def deposit(units: Records, tables: Records, means: Integers, rows: Records, sta
             more_late = np.int64(np.float64(more) * after)
             bins[k, 0] += rise - late
             bins[k, 1] += more - more_late
-            bins[k + 1, 0] += late
-            bins[k + 1, 1] += more_late
+            bins[k + np.uint64(1), 0] += late
+            bins[k + np.uint64(1), 1] += more_late
             level = next_level
             noise = next_noise
         unit.clock = clock
-        unit.state = state
+        unit.state = np.int64(state)
         unit.entries = entries
         if unit.end < stop:
             _edge(bins, unit.end - start, step, instant, -level, -noise)

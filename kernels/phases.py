@@ -12,27 +12,33 @@ from .rng import JOB_CLASS, JOB_PHASES, entity_key, stream_key, uniform
 
 #: A job's allocation [begin, end) and within it the chain's share [chain_begin, chain_end), all ns.
 JOB = np.dtype(
-    [
-        ("index", "i8"),
-        ("nodes", "i8"),
-        ("workload", "i8"),
-        ("begin", "i8"),
-        ("end", "i8"),
-        ("chain_begin", "i8"),
-        ("chain_end", "i8"),
-    ]
+    (
+        np.record,
+        [
+            ("index", "i8"),
+            ("nodes", "i8"),
+            ("workload", "i8"),
+            ("begin", "i8"),
+            ("end", "i8"),
+            ("chain_begin", "i8"),
+            ("chain_end", "i8"),
+        ],
+    )
 )
 
 #: One phase of one workload; `after` tells shut-down phases from start-up phases.
 PHASE = np.dtype(
-    [
-        ("workload", "i8"),
-        ("after", "i8"),
-        ("shortest", "i8"),  # [ns]
-        ("width", "i8"),  # [ns]
-        ("first", "f8"),  # power above idle per node at the beginning [nW]
-        ("last", "f8"),  # … and at the end
-    ]
+    (
+        np.record,
+        [
+            ("workload", "i8"),
+            ("after", "i8"),
+            ("shortest", "i8"),  # [ns]
+            ("width", "i8"),  # [ns]
+            ("first", "f8"),  # power above idle per node at the beginning [nW]
+            ("last", "f8"),  # … and at the end
+        ],
+    )
 )
 
 
