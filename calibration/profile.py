@@ -5,6 +5,7 @@ the fluid limit; mean node count from node-hours per job; the spread of node cou
 nodes about the fluid curve; the minute residual from the plateau. The record of what was found goes into the result.
 """
 
+import dataclasses
 import logging
 from typing import Any, NamedTuple
 
@@ -89,6 +90,30 @@ def fit_profile(base: "str | Config", reference: Reference) -> ProfileFit:
     }
     tree["provenance"] = _provenance(reference, record)
     return ProfileFit(load_config(tree), tree, record)
+
+
+def user_reference(reference: Reference, occupancy: float | None, jobs_per_day: float | None) -> Reference:
+    """A user's series with the two numbers its power cannot tell; a reference that has them passes unchanged.
+
+    Raises
+    ------
+    InputError
+        A number outside its range.
+    """
+    added = {"occupancy": occupancy, "jobs_per_day": jobs_per_day}
+    given = {name: value for name, value in added.items() if value is not None}
+    if occupancy is not None and not 0 < occupancy < 1:
+        raise InputError(
+            f"occupancy = {occupancy:g} must lie between 0 and 1: it is the mean share of nodes in use"
+        )
+    if jobs_per_day is not None and not jobs_per_day > 0:
+        raise InputError(f"jobs_per_day = {jobs_per_day:g} must be positive")
+    if not given:
+        return reference
+    if len(reference.levels) > 1:
+        raise InputError(f"reference {reference.name} has its own {' and '.join(given)}; leave them out")
+    columns = {name: ("utilization", [float(value)]) for name, value in given.items()}
+    return dataclasses.replace(reference, statistics=reference.statistics.assign(columns))
 
 
 class _Affine(NamedTuple):
@@ -216,12 +241,12 @@ def _tree(
     duration: LognormalDuration,
 ) -> dict[str, Any]:
     """The configuration so far, as a TOML-able mapping."""
-    peak_mw = max((reference.statistic("max_mw", u) for u in reference.levels), default=np.nan)
+    peak_mw = float(np.max([reference.statistic("max_mw", u) for u in reference.levels]))
     ceiling = np.ceil(peak_mw / config.site.rated_mw * 1000) / 1000
     site = {"idle_w": idle_w, "busy_w": busy_w}
     if np.isfinite(ceiling) and reference.statistics_step_s <= 60:
         site["saturation"] = float(ceiling)
-    tree = config.model_dump(mode="json", exclude_none=True)
+    tree = config.model_dump(mode="json", exclude_defaults=True)
     tree["site"] |= site
     tree["name"] = reference.name
     tree["description"] = f"Calibrated to {reference.title}"
@@ -298,13 +323,15 @@ def _plateau_scatter(hourly_mw: Floats, full_mw: float) -> float:
 
 
 def _provenance(reference: Reference, record: dict[str, float]) -> str:
-    found = "; ".join(f"{name} {value:.6g}" for name, value in record.items())
-    return (
-        f"Source: {reference.source}. Found by `hsmdc calibrate profile --reference {reference.name}`: "
-        "profile and duration through the fluid limit (hourly series, weekly percentiles where given), node counts "
-        "from jobs per day and the scatter of hourly means, node powers and ceiling from the table, minute residual "
-        f"from the plateau. {found}"
-    )
+    lines = [
+        f"Source: {reference.source}.",
+        f"Found by: hsmdc calibrate profile --reference {reference.name}",
+        "Profile and duration through the fluid limit of the facility (hourly series, weekly percentiles where given);",
+        "node counts from jobs per day and the scatter of hourly means; node powers and ceiling from the table of",
+        "statistics; minute residual from the plateau. On the way:",
+        *(f"  {name} = {value:.6g}" for name, value in record.items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _unit_mean(factor: Floats) -> list[float]:

@@ -2,7 +2,7 @@
 
 import typer
 
-from hsmdc.cli import export, validate
+from hsmdc.cli import calibrate, check, export, presets, simulate, validate
 
 app = typer.Typer(
     name="hsmdc",
@@ -25,5 +25,9 @@ def _root(
         raise typer.Exit
 
 
+app.command()(simulate.simulate)
 app.command()(validate.validate)
+app.add_typer(calibrate.app, name="calibrate")
+app.command()(check.check)
+app.command()(presets.presets)
 app.command()(export.export)

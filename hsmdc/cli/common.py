@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,3 +37,23 @@ def progress_bar(description: str, *, quiet: bool = False) -> Iterator[Progress]
             bar.update(task, completed=done, total=total)
 
         yield tick
+
+
+def check_output(path: Path | None, *, force: bool) -> None:
+    """Refuse, before any work is done, an output that exists or a folder that cannot take it."""
+    if path is None:
+        return
+    from hsmdc.tracefile import check_writable
+
+    check_writable(path, force=force)
+
+
+def write_text(path: Path | None, text: str, *, force: bool) -> None:
+    """Write a small text file whole or not at all; print it where no path is given."""
+    if path is None:
+        typer.echo(text, nl=False)
+        return
+    check_output(path, force=force)
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(text, "utf-8")
+    partial.replace(path)

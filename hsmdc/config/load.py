@@ -17,7 +17,7 @@ from hsmdc.errors import ConfigError
 
 _PRESETS = resources.files("hsmdc") / "presets"
 _DISCRIMINATOR = "law"
-_NUMBERS = re.compile(r"\[\n((?:\s+[-+.\de]+,\n)+)\]")
+_NUMBERS = re.compile(r"\[\n((?:\s+[-+.\de]+,\n)+)(\s*)\]")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -58,8 +58,11 @@ def dump_toml(tree: Mapping[str, Any]) -> str:
 
 
 def _filled(array: re.Match[str]) -> str:
-    numbers = " ".join(array[1].split())
-    return "[\n" + textwrap.fill(numbers, 100, initial_indent="    ", subsequent_indent="    ") + "\n]"
+    numbers = " ".join(array[1].split()).removesuffix(",")
+    if len(numbers) < 90:
+        return f"[{numbers}]"
+    indent = array[2] + "    "
+    return f"[\n{textwrap.fill(numbers, 100, initial_indent=indent, subsequent_indent=indent)},\n{array[2]}]"
 
 
 def from_toml(text: str) -> Config:

@@ -1,0 +1,84 @@
+"""`hsmdc calibrate occupancy|profile|jobs|telemetry`: parameters from data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hsmdc.cli.common import Force, Quiet, check_output, write_text
+
+app = typer.Typer(no_args_is_help=True, help="Find parameters from data.", rich_markup_mode=None)
+
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="TOML file to write; left out, printed.")
+]
+
+
+@app.command()
+def occupancy(
+    config: Annotated[str, typer.Argument(help="Preset name or TOML file.")],
+    utilization: Annotated[float, typer.Option(help="Target mean share of nodes in use.")],
+    start: Annotated[str | None, typer.Option(help="First minute, UTC. [default: 2018-01-01]")] = None,
+    duration: Annotated[str | None, typer.Option(help="[default: 365D]")] = None,
+    seed: Annotated[int, typer.Option(help="Master seed.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Find the base rate λ0 for a target occupancy.
+
+    \b
+    Example:
+      hsmdc calibrate occupancy nlr-colocation-10mw --utilization 0.6 --seed 1
+    """
+    from hsmdc.calibration import fit_occupancy
+    from hsmdc.config import load_config
+    from hsmdc.simulation import generated_span
+
+    site = load_config(config)
+    fit = fit_occupancy(site, utilization, span=generated_span(site, start, duration), seed=seed)
+    if quiet:
+        typer.echo(repr(fit.base_rate))
+    else:
+        typer.echo(
+            f"base_rate {fit.base_rate:.8g} arrival events per minute: occupancy {fit.occupancy:.5f} "
+            f"(target {utilization:g}) in {fit.runs} runs"
+        )
+
+
+@app.command()
+def profile(
+    reference: Annotated[str, typer.Option(help="Shipped reference, or a file of hourly IT power.")],
+    base: Annotated[
+        str, typer.Option(help="Configuration that gives nodes, rated power, cooling.")
+    ] = "paper",
+    occupancy: Annotated[
+        float | None,
+        typer.Option(help="Mean share of nodes in use over a file's period; needed with a file."),
+    ] = None,
+    jobs_per_day: Annotated[
+        float | None, typer.Option(help="Jobs per day over a file's period; needed too.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="Power column of a file.")] = None,
+    output: _Output = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Calibrate arrivals, jobs and residual to a year of power: a whole preset, in a minute or two.
+
+    \b
+    Examples:
+      hsmdc calibrate profile --reference nlr-colocation-10mw -o nlr.toml
+      hsmdc calibrate profile --reference mw.csv --base site.toml --occupancy 0.55 --jobs-per-day 4200 -o mine.toml
+    """
+    check_output(output, force=force)
+    from hsmdc.calibration import fit_profile
+    from hsmdc.calibration.profile import user_reference
+    from hsmdc.config import dump_toml
+    from hsmdc.validation import load_reference
+
+    target = load_reference(reference, utilization=occupancy, column=column)
+    fit = fit_profile(base, user_reference(target, occupancy, jobs_per_day))
+    write_text(output, dump_toml(fit.tree), force=force)
+    if output is not None and not quiet:
+        typer.echo(f"{output}: calibrated to {target.title}")
+        for name, value in fit.record.items():
+            typer.echo(f"  {name.replace('_', ' ')}: {value:.5g}")
