@@ -180,12 +180,13 @@ def job_columns(run: Schedule, span: Span) -> dict[str, npt.NDArray[Any]]:
     before_s = span.spin_up * MINUTE_S
     end_s = span.minutes * MINUTE_S
     kept = (run.end * run.tick_s > before_s) & (run.arrival * run.tick_s < before_s + end_s)
+    rows: slice | npt.NDArray[np.bool_] = slice(None) if kept.all() else kept
     columns: dict[str, npt.NDArray[Any]] = {}
     for name, ticks in (("job_arrival", run.arrival), ("job_start", run.start), ("job_end", run.end)):
-        seconds = ticks[kept] * run.tick_s
+        seconds = ticks[rows] * run.tick_s
         seconds -= before_s
         columns[name] = seconds
     columns["job_start"][columns["job_start"] >= end_s] = np.nan
     columns["job_end"][columns["job_end"] > end_s] = np.nan
-    columns["job_nodes"] = run.nodes[kept].astype(np.int32, copy=False)
+    columns["job_nodes"] = run.nodes[rows].astype(np.int32, copy=False)
     return columns

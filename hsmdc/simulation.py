@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from hsmdc import facility, profiles
-from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.errors import InputError
 from hsmdc.jobs import JobTable
@@ -106,6 +105,9 @@ def _generate(
     facts: dict[str, Any] = {}
     rate = base_rate if base_rate is not None else config.arrivals.base_rate
     if utilization is not None:
+        # Here, so that runs with a given λ0 need not load SciPy's root finders (24 MB).
+        from hsmdc.calibration.occupancy import fit_occupancy
+
         rate = fit_occupancy(config, utilization, span=span, seed=seed).base_rate
         facts["utilization"] = float(utilization)
     if rate is None:
