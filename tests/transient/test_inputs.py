@@ -1,0 +1,115 @@
+"""What cannot be resolved says so, and says how to mend it."""
+
+import pytest
+import xarray as xr
+
+import hsmdc
+from hsmdc.config import Config, load_config
+from hsmdc.errors import ConfigError, InputError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"step": "0.5ms"}, "must be 1ms or more"),
+        ({"step": "5min"}, "longer than the trace's own step of 60 s"),
+        ({"step": "7s"}, "does not divide the trace's step of 60 s; the next shorter that does is 6000ms"),
+        ({"step": "10s", "duration": "1s"}, "shorter than one step of 10 s"),
+        ({"step": "1s", "duration": "1500ms"}, "not a whole number of steps"),
+        ({"start": "2018-07-03T23:59"}, "outside the trace, which runs from 2018-07-04T00:00:00 to"),
+        ({"start": "2018-07-04T02:00"}, "outside the trace"),
+        ({"start": "2018-07-04T01:30", "duration": "1h"}, "outside the trace"),
+        ({"start": "2018-07-04T00:00:00.05"}, "not on the grid of 100ms steps"),
+        ({"start": "yesterday-ish"}, "not a date and time"),
+        ({"synchrony": "rack"}, "synchrony = 'rack': must be one of job, node"),
+        ({"sample": "max"}, "must be one of mean, instant"),
+        ({"minutes": "hours"}, "must be one of auto, trace, free"),
+        ({"threads": 0}, "must be 1 or more"),
+    ],
+)
+def test_a_wrong_window(small_trace: xr.Dataset, arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        hsmdc.resolve(small_trace, **arguments)  # type: ignore[arg-type]
+
+
+def test_a_wrong_chunk(small_trace: xr.Dataset) -> None:
+    with pytest.raises(InputError, match="chunk = 10ms: shorter than one step"):
+        list(hsmdc.stream(small_trace, chunk="10ms"))
+
+
+def test_a_trace_without_jobs_says_how_to_get_them(small_trace: xr.Dataset) -> None:
+    with pytest.raises(InputError, match="no job table .* save it with its jobs"):
+        hsmdc.resolve(small_trace.drop_dims("job"))
+
+
+def test_a_trace_without_series_or_attributes(small_trace: xr.Dataset) -> None:
+    with pytest.raises(InputError, match="lacks busy_nodes"):
+        hsmdc.resolve(small_trace.drop_vars("busy_nodes"))
+    bare = small_trace.copy()
+    bare.attrs = {"step_s": 60.0, "seed": "1"}
+    with pytest.raises(InputError, match="lacks the attribute config"):
+        hsmdc.resolve(bare)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"step": "0.1ms"}, "must be 1ms or more"),
+        ({"step": "2s", "duration": "1s"}, "shorter than one step"),
+        ({"workload": "mining"}, "no workload 'mining'; there are: .*pretraining"),
+        ({"sample": "max"}, "must be mean or instant"),
+    ],
+)
+def test_a_wrong_node(config: Config, arguments: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        hsmdc.simulate_node(config, **arguments)  # type: ignore[arg-type]
+
+
+def with_workload(**changes: object) -> dict[str, object]:
+    return {"base": "paper", "node": {"mix": [{"workload": {"base": "pretraining", **changes}}]}}
+
+
+ROWS = [[0, 0, 0, 0, 1], [0.9, 0, 0, 0, 0.1], [0, 0.9, 0, 0, 0.1], [0, 0, 1, 0, 0], [0, 0, 0.995, 0.005, 0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"transitions": [[0, 0, 0.5, 0, 0.5], *ROWS[1:]]},
+            "ps → ba = 0.5 breaks the mask; ps may lead to ar only",
+        ),
+        ({"transitions": [[0, 0, 0, 0, 0.9], *ROWS[1:]]}, "row ps sums to 0.9; it must sum to 1"),
+        ({"transitions": ROWS[:4]}, "transitions has 4 entries"),
+        ({"ar": {"sojourn_s": [0.5, 0.2]}}, "the first value is the smaller one; swap them"),
+        ({"ar": {"deviation": [0.9, 0.8]}}, "the first value is the smaller one; swap them"),
+        ({"ci": {"sojourn_s": [0.0, 5.0]}}, "must lie within 0.001 … 1000 s"),
+        ({"ba": {"deviation": [0.0, 0.1]}}, "ba is the reference level"),
+        ({"ar": {"depth": 1.0}}, "unknown key"),
+        ({"phases": {"before": [{"name": "x", "duration_s": [9, 1], "level_tdp": 0.2}]}}, "swap them"),
+    ],
+)
+def test_a_wrong_workload(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        load_config(with_workload(**changes))
+
+
+def test_deviations_below_zero_power(config: Config) -> None:
+    loose = load_config(with_workload(ar={"deviation": [1.2, 1.2]}))
+    with pytest.raises(InputError, match="below zero; its deviations are too large"):
+        hsmdc.simulate_node(loose, duration="1s")
+
+
+@pytest.mark.parametrize(
+    ("mix", "words"),
+    [
+        ([{"workload": "pretrainig"}], "no workload preset 'pretrainig'"),
+        ([{"workload": "pretraining", "smallest": 2}], "no class takes jobs of 1 nodes"),
+        ([{"workload": "pretraining", "largest": 8}], "no class takes jobs of 9 nodes"),
+        ([{"workload": "pretraining", "smallest": 9, "largest": 8}], "must not exceed largest"),
+        ([], "mix has 0 entries"),
+    ],
+)
+def test_a_wrong_mix(mix: list[dict[str, object]], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        load_config({"base": "paper", "node": {"mix": mix}})

@@ -1,0 +1,102 @@
+"""A window is a slice: the same bytes from any start, length, chunk and number of threads."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import hsmdc
+
+Z = np.datetime64("2018-07-04T00:00")
+
+
+def same_bytes(part: xr.Dataset, whole: xr.Dataset) -> None:
+    cut = whole.sel(time=part["time"])
+    assert set(part) == set(whole)
+    for name in part:
+        assert part[name].values.tobytes() == cut[name].values.tobytes(), name
+
+
+@pytest.fixture(scope="module", params=[("job", "mean"), ("node", "mean"), ("job", "instant")])
+def mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    return dict(zip(("synchrony", "sample"), request.param, strict=True))
+
+
+@pytest.fixture(scope="module")
+def whole(small_trace: xr.Dataset, mode: dict[str, str]) -> xr.Dataset:
+    return hsmdc.resolve(small_trace, step="500ms", **mode)
+
+
+@pytest.mark.parametrize(
+    ("start", "duration"),
+    [
+        ("00:00", "1min"),
+        ("00:00:00.5", "3s"),
+        ("00:27", "40min"),
+        ("01:07:13.5", "17s"),
+        ("01:59:59.5", "500ms"),
+    ],
+)
+def test_window_is_a_slice(
+    small_trace: xr.Dataset, whole: xr.Dataset, mode: dict[str, str], start: str, duration: str
+) -> None:
+    window = hsmdc.resolve(small_trace, start=f"2018-07-04T{start}", duration=duration, step="500ms", **mode)
+    assert window["time"].values[0] == np.datetime64(f"2018-07-04T{start}")
+    same_bytes(window, whole)
+
+
+def test_a_later_window_of_several_blocks_is_a_slice(small_trace: xr.Dataset) -> None:
+    """At 20 ms a block is 5 minutes; the window begins in the ninth."""
+    day = hsmdc.resolve(small_trace, step="20ms", duration="1h")
+    same_bytes(hsmdc.resolve(small_trace, start="2018-07-04T00:43:10", duration="3min", step="20ms"), day)
+
+
+def test_threads_do_not_matter(small_trace: xr.Dataset, whole: xr.Dataset, mode: dict[str, str]) -> None:
+    for threads in (2, 5):
+        same_bytes(hsmdc.resolve(small_trace, step="500ms", threads=threads, **mode), whole)
+
+
+@pytest.mark.parametrize("chunk", ["500ms", "47s", "30min", "1D"])
+def test_chunks_do_not_matter(
+    small_trace: xr.Dataset, whole: xr.Dataset, mode: dict[str, str], chunk: str
+) -> None:
+    duration = "10s" if chunk == "500ms" else "2h"
+    parts = list(hsmdc.stream(small_trace, step="500ms", duration=duration, chunk=chunk, **mode))
+    joined = xr.concat(parts, "time") if len(parts) > 1 else parts[0]
+    assert joined.sizes["time"] == (20 if chunk == "500ms" else 14400)
+    same_bytes(joined, whole)
+
+
+def test_order_of_the_job_table_matters_only_through_its_numbers(small_trace: xr.Dataset) -> None:
+    """Random numbers belong to a job's place in the table: cutting later jobs off leaves earlier ones alone."""
+    first = small_trace.isel(job=slice(0, 3))
+    window = {"duration": "5min", "minutes": "free"}
+    some = hsmdc.resolve(first, **window)["it_power"]
+    every = hsmdc.resolve(small_trace, **window)["it_power"]
+    np.testing.assert_array_equal(some, every)  # the others begin later
+
+
+def test_seed_and_job_change_the_path(small_trace: xr.Dataset) -> None:
+    other = small_trace.assign_attrs(seed="8")
+    window = {"duration": "1min", "step": "1s", "minutes": "free"}
+    assert not np.array_equal(
+        hsmdc.resolve(small_trace, **window)["it_power"], hsmdc.resolve(other, **window)["it_power"]
+    )
+
+
+def test_a_saved_trace_gives_the_same_window(small_trace: xr.Dataset, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "trace.nc"
+    hsmdc.save_trace(small_trace, path)
+    with hsmdc.open_trace(path) as opened:
+        same_bytes(
+            hsmdc.resolve(opened, duration="1min", step="1s"),
+            hsmdc.resolve(small_trace, duration="1min", step="1s"),
+        )
+
+
+def test_instants_lie_on_the_edges_of_the_means(small_trace: xr.Dataset) -> None:
+    """Means over 60 instants of a fine grid approach the coarse means."""
+    window = {"start": "2018-07-04T00:20", "duration": "2min", "minutes": "free"}
+    coarse = hsmdc.resolve(small_trace, step="500ms", **window)["it_power"].values
+    fine = hsmdc.resolve(small_trace, step="2ms", sample="instant", **window)["it_power"]
+    assert fine.attrs["cell_methods"] == "time: point"
+    np.testing.assert_allclose(fine.values.reshape(-1, 250).mean(axis=1), coarse, rtol=0, atol=0.006)
