@@ -28,7 +28,7 @@ DUPLICATE_ID = "with a duplicate id (the first is kept)"
 
 LONGEST_TICKS = 2**27  # the scheduler's wheel holds one counter per tick of the longest job: 0.5 GB here
 SWF_MIN_COLUMNS = 18
-_SWF_ID, _SWF_SUBMIT, _SWF_RUN, _SWF_ALLOCATED, _SWF_REQUESTED = 0, 1, 3, 4, 7
+_SWF_ID, _SWF_SUBMIT, _SWF_RUN, _SWF_ALLOCATED, _SWF_REQUESTED, _SWF_USER = 0, 1, 3, 4, 7, 11
 
 
 def wider_than(total_nodes: int) -> str:
@@ -56,6 +56,8 @@ class JobTable:
         Where the jobs came from.
     epoch : datetime64 or None
         The instant of `arrival_s = 0` [UTC]; None where the source does not say.
+    user : int64, shape (jobs,), or None
+        A number for whoever submitted the job; None where the source does not say.
     """
 
     arrival_s: FloatArray
@@ -65,6 +67,7 @@ class JobTable:
     rejected: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
     epoch: np.datetime64 | None = None
+    user: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.arrival_s)
@@ -79,6 +82,7 @@ class JobTable:
         *,
         source: str = "arrays",
         epoch: np.datetime64 | None = None,
+        user: ArrayLike | None = None,
     ) -> "JobTable":
         """Apply the rules to plain columns and put the jobs in queue order.
 
@@ -91,10 +95,12 @@ class JobTable:
         """
         arrival, width, held = (_column(x, source) for x in (arrival_s, nodes, duration_s))
         number = np.arange(1.0, len(arrival) + 1) if id is None else _column(id, source)
-        if not len(arrival) == len(width) == len(held) == len(number):
+        who = None if user is None else _column(user, source)
+        lengths = [len(column) for column in (arrival, width, held, number)]
+        if len({*lengths, lengths[0] if who is None else len(who)}) > 1:
             raise InputError(
-                f"{source}: job columns differ in length: {len(arrival)} arrivals, {len(width)} node counts, "
-                f"{len(held)} durations, {len(number)} ids"
+                f"{source}: job columns differ in length: {lengths[0]} arrivals, {lengths[1]} node counts, "
+                f"{lengths[2]} durations, {lengths[3]} ids" + ("" if who is None else f", {len(who)} users")
             )
         kept, rejected = _sift(arrival, width, held, number)
         kept = kept[np.argsort(arrival[kept], kind="stable")]
@@ -106,6 +112,7 @@ class JobTable:
             rejected=rejected,
             source=source,
             epoch=epoch,
+            user=None if who is None else np.nan_to_num(who[kept], nan=-1.0).astype(np.int64),
         )
 
     def for_cluster(self, total_nodes: int) -> "JobTable":
@@ -122,6 +129,7 @@ class JobTable:
             rejected,
             self.source,
             self.epoch,
+            None if self.user is None else self.user[fits],
         )
 
     def rejection_report(self) -> str:
@@ -143,7 +151,8 @@ def read_jobs(
 
     SWF: the width is the allocated processors, or the requested where the allocated are missing; the time held
     is the run time. CSV: a header with `arrival_s` or `submit` (seconds, or a date and time), `duration_s`, and
-    `nodes` or `num_gpus`; `id` is optional, and other columns are ignored.
+    `nodes` or `num_gpus`; `id` and `user` (or `vc`, a virtual cluster) are optional, and other columns are
+    ignored.
 
     Parameters
     ----------
@@ -171,7 +180,9 @@ def read_jobs(
         else _read_swf(path, lines, processors_per_node)
     )
     arrival, epoch = _counted_from(start, log.arrival_s, log.epoch)
-    table = JobTable.from_arrays(arrival, log.nodes, log.duration_s, log.id, source=path.name, epoch=epoch)
+    table = JobTable.from_arrays(
+        arrival, log.nodes, log.duration_s, log.id, source=path.name, epoch=epoch, user=log.user
+    )
     if table.rejected:
         _log.warning("%s: %s", path.name, table.rejection_report())
     return table
@@ -183,6 +194,7 @@ class _Log(NamedTuple):
     duration_s: FloatArray
     id: FloatArray | None
     epoch: np.datetime64 | None
+    user: NDArray[np.integer] | FloatArray | None
 
 
 def _column(values: ArrayLike, source: str) -> FloatArray:
@@ -363,6 +375,7 @@ def _read_swf(path: Path, lines: list[str], processors_per_node: int | None) -> 
         duration_s=records[:, _SWF_RUN],
         id=records[:, _SWF_ID],
         epoch=np.datetime64(int(epoch), "s").astype("datetime64[ns]") if epoch.isdigit() else None,
+        user=records[:, _SWF_USER] if (records[:, _SWF_USER] >= 0).any() else None,
     )
 
 
@@ -448,6 +461,7 @@ def _read_csv(path: Path, lines: list[str], gpus_per_node: int) -> _Log:
         duration_s=_csv_numbers(path, columns, _one_of(path, columns, "duration_s")),
         id=_csv_numbers(path, columns, "id") if "id" in columns else None,
         epoch=epoch,
+        user=_csv_users(columns),
     )
 
 
@@ -495,6 +509,11 @@ def _instant(path: Path, row: int, text: str) -> np.datetime64:
             f"{path}, line {row}: submit = {text!r} is not a date and time; "
             "write it as 2018-01-01T00:00:00 (UTC)"
         ) from None
+
+
+def _csv_users(columns: Mapping[str, list[str]]) -> NDArray[np.integer] | None:
+    names = columns.get("user", columns.get("vc"))
+    return None if names is None else np.unique(np.array(names, dtype=str), return_inverse=True)[1]
 
 
 def _csv_numbers(path: Path, columns: Mapping[str, list[str]], name: str) -> FloatArray:

@@ -82,3 +82,42 @@ def profile(
         typer.echo(f"{output}: calibrated to {target.title}")
         for name, value in fit.record.items():
             typer.echo(f"  {name.replace('_', ' ')}: {value:.5g}")
+
+
+@app.command()
+def jobs(
+    log: Annotated[Path, typer.Argument(help="Job log: SWF or CSV, may be gzipped.")],
+    base: Annotated[
+        str | None, typer.Option(help="Configuration the jobs go into; wider jobs are left out.")
+    ] = None,
+    utc_offset: Annotated[float, typer.Option(help="Local time of the site minus UTC, hours.")] = 0.0,
+    batch_gap: Annotated[
+        float, typer.Option(help="Jobs of one user this close after one another are a batch, seconds.")
+    ] = 60.0,
+    gpus_per_node: Annotated[int, typer.Option(help="For CSV logs that count GPUs.")] = 8,
+    output: _Output = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit durations, node counts, batches and the daily and weekly rhythm to a job log.
+
+    \b
+    Example:
+      hsmdc calibrate jobs log.swf.gz --base nlr-colocation-10mw --utc-offset -8 -o mine.toml
+    """
+    check_output(output, force=force)
+    from hsmdc.calibration import fit_jobs
+    from hsmdc.config import load_config
+    from hsmdc.jobs import read_jobs
+
+    table = read_jobs(log, gpus_per_node=gpus_per_node)
+    if base is not None:
+        table = table.for_cluster(load_config(base).site.nodes)
+    fit = fit_jobs(table, utc_offset_h=utc_offset, batch_gap_s=batch_gap)
+    write_text(output, fit.to_toml(base), force=force)
+    if output is not None and not quiet:
+        typer.echo(f"{output}: fitted to {table.source}")
+        for line in filter(None, [table.rejection_report()]):
+            typer.echo(f"  {line}")
+        for name, value in fit.goodness.items():
+            typer.echo(f"  {name.replace('_', ' ')}: {value:.5g}")
