@@ -82,6 +82,7 @@ def _draw_jobs(
             np.uint64(seed),
             absolute_minute(span.first),
             base_rate * shape,
+            batch.value,
             batch.cdf,
             batch.guide,
             size.value,

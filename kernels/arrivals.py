@@ -47,6 +47,7 @@ def generate(
     seed: np.uint64,
     first_minute: int,
     rate: np.ndarray,
+    batch_value: np.ndarray,
     batch_cdf: np.ndarray,
     batch_guide: np.ndarray,
     nodes_value: np.ndarray,
@@ -68,7 +69,7 @@ def generate(
     seed : master seed
     first_minute : absolute minute of rate[0]; a minute's jobs depend on it, not on where the run starts
     rate : float64 (n_minutes,), λ in events per minute
-    *_cdf, *_guide, *_value : the laws as tables; a batch of index i has i + 1 jobs
+    *_value, *_cdf, *_guide : the laws of batch size, node count and duration, as tables
     copula : correlation of the Gaussian copula between node count and duration; 0 for independence
     shared_size : probability that a batch shares one node count
     arrival, nodes, duration : integer arrays (capacity,), results; arrival in minutes from the first
@@ -89,7 +90,7 @@ def generate(
         elapsed = -math.log(uniform(here, 0))
         while elapsed <= rate[minute]:
             event_key = entity_key(here, event)
-            jobs = table_draw(uniform(event_key ^ batch_key, 0), batch_cdf, batch_guide) + 1
+            jobs = batch_value[table_draw(uniform(event_key ^ batch_key, 0), batch_cdf, batch_guide)]
             shared = shared_size > 0.0 and uniform(event_key ^ nodes_key, _SHARED) < shared_size
             for k in range(jobs):
                 if count < capacity:
