@@ -177,7 +177,7 @@ def _trace_words(trace: xr.Dataset) -> str:
 
 def _gates(scores: xr.Dataset) -> str:
     reported = parts.score_table(scores, ["reported"])
-    more = f"<details><summary>Scores without a gate</summary>{reported}</details>" if reported else ""
+    more = f'<details class="printed"><summary>Scores without a gate</summary>{reported}</details>'
     return parts.section(
         "Gates", parts.score_table(scores, ["pass", "fail"]), parts.paragraphs(_READING), more
     )

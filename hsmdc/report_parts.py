@@ -92,9 +92,9 @@ def _score_row(row: dict[object, object], previous: dict[object, object] | None)
         (number(float(str(row["reference"]))), "number"),
         (number(float(str(row["value"]))), "number"),
         (band, "number"),
-        (str(row["limit"]), ""),
+        (str(row["limit"]), "whole"),
         (str(row["paper"]), ""),
-        (str(row["role"]).replace("_", " "), ""),
+        (str(row["role"]).replace("_", " "), "whole"),
         (verdict + note, verdict if verdict in ("pass", "fail") else ""),
     ]
     cells = "".join(f"<td{_class(name)}>{escape(text)}</td>" for text, name in texts)

@@ -88,10 +88,7 @@ def load_facts(trace: xr.Dataset) -> list[tuple[str, str]]:
     exceeded = metrics.load_duration_curve(values, [0.01, 0.05, 0.5])
     days = values.size * series.step_s / 86400
     facts = [
-        (
-            "period",
-            f"{series.times[0].astype('datetime64[m]')} to {days:g} days later, step {series.step_s:g} s (UTC)",
-        ),
+        ("period", f"from {_minute(series.times[0])} UTC, {days:g} days, step {series.step_s:g} s"),
         ("load", "whole facility" if load.name == "facility_power" else "IT only"),
         ("peak", f"{np.nanmax(values):.3f} MW at {at}"),
         ("mean", f"{mean:.3f} MW ({mean * days * 24:,.0f} MWh)"),

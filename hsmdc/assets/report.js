@@ -295,7 +295,7 @@
 
   document.querySelectorAll(".zoom").forEach((box) => new Zoom(box));
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    document.querySelectorAll("details.printed").forEach((d) => { d.open = true; });
   });
   document.documentElement.dataset.ready = "true";
 })();

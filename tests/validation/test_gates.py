@@ -1,0 +1,97 @@
+"""Gates: what a limit means, and the errors of a gate file."""
+
+import pytest
+
+from hsmdc.errors import ConfigError, InputError
+from hsmdc.validation import load_gates
+from hsmdc.validation.gates import Gate, shipped_gates
+
+GOOD = """
+name = "mine"
+title = "Mine"
+[[gate]]
+metric = "mean_mw"
+kind = "relative"
+limit = 0.01
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "inside", "outside"),
+    [
+        ("absolute", 0.5, 10.49, 10.51),
+        ("relative", 0.01, 9.91, 9.89),
+        ("at_most", 0.02, 0.02, 0.021),
+        ("at_least", 0.97, 0.97, 0.969),
+        ("share_of_mean", 0.02, 0.1, 0.11),
+    ],
+)
+def test_each_kind_holds_up_to_its_limit(kind, limit, inside, outside):
+    gate = Gate(metric="mean_mw", kind=kind, limit=limit)
+    assert gate.holds(inside, reference=10.0, mean_mw=5.0)
+    assert not gate.holds(outside, reference=10.0, mean_mw=5.0)
+
+
+def test_a_score_that_is_not_a_number_never_passes():
+    for kind in ("absolute", "relative", "at_most", "at_least", "share_of_mean"):
+        assert not Gate(metric="mean_mw", kind=kind, limit=1.0).holds(float("nan"), 1.0, 1.0)
+
+
+def test_role_and_paper_figure_by_level():
+    gate = Gate(
+        metric="std_mw",
+        kind="relative",
+        limit=0.01,
+        fitted=(0.2, 0.6),
+        paper={"0.4": "low", "all": "R² 0.92"},
+    )
+    assert [gate.role(level) for level in (0.2, 0.4, float("nan"))] == ["fitted", "held_out", "mixed"]
+    assert [gate.paper_figure(level) for level in (0.2, 0.4)] == ["R² 0.92", "low"]
+
+
+def test_the_shipped_gates_load_and_cover_the_table():
+    assert shipped_gates() == ["generic", "nlr-colocation-10mw"]
+    gates = load_gates("nlr-colocation-10mw")
+    for level in (0.2, 0.4, 0.6, 0.8):
+        for metric in (
+            "mean_mw",
+            "std_mw",
+            "peak_to_average",
+            "median_mw",
+            "p90_mw",
+            "jobs_queued",
+            "jobs_per_day",
+        ):
+            assert gates.find(metric, level) is not None
+    assert gates.find("mean_wait_h", 0.2) is None
+    assert gates.find("correlation", 0.6).limit == 0.97
+    assert gates.find("std_mw", 0.4).role(0.4) == "held_out"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace("mean_mw", "mean"), "unknown score 'mean'; known: mean_mw"),
+        (GOOD.replace('"relative"', '"about"'), "gate.0.kind"),
+        (GOOD + "limits = 3\n", "gate.0.limits"),
+        (GOOD.replace("0.01", "nan"), "gate.0.limit"),
+        (GOOD.replace("[[gate]]", "[gate"), "not valid TOML"),
+        ('name = "a"\ntitle = "b"\ngate = []\n', "at least 1"),
+    ],
+)
+def test_a_wrong_gate_file_says_what_and_where(tmp_path, text, message):
+    path = tmp_path / "gates.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_gates(path)
+
+
+def test_an_absent_gate_file_lists_the_shipped_sets():
+    with pytest.raises(InputError, match="generic, nlr-colocation-10mw"):
+        load_gates("nothing")
+
+
+def test_a_good_file_loads(tmp_path):
+    path = tmp_path / "gates.toml"
+    path.write_text(GOOD)
+    assert load_gates(path).gate[0].words == "± 1 %"
