@@ -15,6 +15,7 @@ import xarray as xr
 
 from hsmdc import tracefile
 from hsmdc.errors import InputError
+from hsmdc.schema import validate_trace
 from hsmdc.traces import TraceWriter, open_trace
 
 Make = Callable[..., xr.Dataset]
@@ -68,6 +69,15 @@ def test_any_cut_gives_the_same_bytes_of_data(trace: Make, tmp_path: Path, cuts:
     assert _contents(tmp_path / "cut.nc") == _contents(tmp_path / "whole.nc")
     with open_trace(tmp_path / "cut.nc") as opened:
         xr.testing.assert_identical(opened, trace(TOTAL))
+
+
+def test_single_precision_halves_the_series_only(trace: Make, tmp_path: Path) -> None:
+    _write(trace, tmp_path / "t.nc", [100, 700], single_precision=True)
+    with open_trace(tmp_path / "t.nc") as opened:
+        validate_trace(opened)
+        for name, variable in trace(TOTAL).data_vars.items():
+            expected = variable.astype(np.float32) if variable.dims == ("time",) else variable
+            xr.testing.assert_identical(opened[name].variable, expected.variable)
 
 
 def test_an_interrupted_run_leaves_no_file(trace: Make, tmp_path: Path) -> None:
