@@ -119,15 +119,9 @@ def _cosine(weather: Weather, hours: Floats) -> Floats:
 
 
 def _interpolated(degc: Floats, first_hour: float, hours: Floats) -> Floats:
-    """Straight lines between hourly values, periodic over the year; twice as fast as `np.interp`."""
-    hours -= first_hour
-    index = np.floor(hours).astype(np.int64)
-    hours -= index
-    rise = np.append(np.diff(degc), degc[0] - degc[-1])
-    index %= len(degc)
-    hours *= rise[index]
-    hours += degc[index]
-    return hours
+    """Straight lines between hourly values, periodic over the year."""
+    knots = first_hour + np.arange(-1, len(degc) + 1)
+    return np.interp(hours, knots, np.concatenate([degc[-1:], degc, degc[:1]]))
 
 
 # --- files -----------------------------------------------------------------------------------------------
