@@ -86,6 +86,7 @@ class _Search:
         )
         self.runs = 0
         self.occupancy = math.nan
+        self._seen: dict[float, float] = {}  # Brent's method asks again for the ends of its bracket
         self.best = OccupancyFit(math.nan, -math.inf, 0)
 
     def little_guess(self) -> float:
@@ -94,6 +95,11 @@ class _Search:
 
     def miss(self, base_rate: float) -> float:
         """Occupancy minus target; zero once close enough, which ends any bracketing search."""
+        if base_rate not in self._seen:
+            self._seen[base_rate] = self._run(base_rate)
+        return self._seen[base_rate]
+
+    def _run(self, base_rate: float) -> float:
         if self.runs == _MOST_RUNS:
             raise _OutOfRuns
         self.runs += 1

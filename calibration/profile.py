@@ -281,7 +281,7 @@ def _residual(
         _log.info("no plateau in the reference: the minute residual stays that of the base configuration")
         return config.residual.model_dump(mode="json"), {}
     busy = _busy_years(config, span, reference.statistic("occupancy", level))
-    quiet = np.mean([_plateau_scatter(_hours(config, b, span, s), full_mw) for s, b in busy])
+    quiet = float(np.mean([_plateau_scatter(_hours(config, b, span, s), full_mw) for s, b in busy]))
     sigma, last_min = 0.06, 4.0
     for _ in range(_ROUNDS):
         trial = config.model_copy(
@@ -292,13 +292,13 @@ def _residual(
             }
         )
         minutes = [facility.it_power_mw(trial, b.copy(), span.first, s) for s, b in busy]
-        got = np.mean([_plateau_scatter(m.reshape(-1, 60).mean(axis=1), full_mw) for m in minutes])
-        above = np.mean([np.percentile(m, 90) for m in minutes]) - full_mw
+        got = float(np.mean([_plateau_scatter(m.reshape(-1, 60).mean(axis=1), full_mw) for m in minutes]))
+        above = float(np.mean([np.percentile(m, 90) for m in minutes])) - full_mw
         wanted = max(seen**2 - quiet**2, 1e-8) / max(got**2 - quiet**2, 1e-8)
         last_min = float(np.clip(last_min * wanted, 0.5, 30.0))
         sigma *= float((p90 - full_mw) / above)
     found = {"sigma_mw": _rounded(sigma, 3), "decorrelation_min": _rounded(last_min, 3)}
-    return found, {"plateau_hourly_sd_mw": seen, "plateau_hourly_sd_without_residual_mw": float(quiet)}
+    return found, {"plateau_hourly_sd_mw": seen, "plateau_hourly_sd_without_residual_mw": quiet}
 
 
 def _busy_years(config: Config, span: facility.Span, occupancy: float) -> list[tuple[int, Floats]]:

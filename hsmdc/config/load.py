@@ -133,11 +133,12 @@ def validate_tree(tree: Mapping[str, Any], model: type[Model], where: str) -> Mo
 
 
 def _in_words(detail: Any, model: type[BaseModel]) -> str:
-    key = ".".join(str(part) for part in detail["loc"])
+    path, siblings = _walk(model, detail["loc"])
+    key = ".".join(path)
     given = detail.get("input")
     match detail["type"]:
         case "extra_forbidden":
-            return f"unknown key {key!r}{_nearest(str(detail['loc'][-1]), _siblings(model, detail['loc']))}"
+            return f"unknown key {key!r}{_nearest(path[-1], siblings)}"
         case "missing":
             return f"key {key!r} is missing"
         case "too_short" | "too_long":
@@ -147,18 +148,29 @@ def _in_words(detail: Any, model: type[BaseModel]) -> str:
     return f"{key or 'configuration'}{shown}: {message}"
 
 
-def _siblings(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
-    """Names allowed where an unknown key stood, found by walking the model along the error's location."""
-    candidates: list[type[BaseModel]] = [model]
-    for part in location[:-1]:
-        stepped = [
-            inner
-            for candidate in candidates
-            if part in candidate.model_fields
-            for inner in _models_in(candidate.model_fields[str(part)].annotation)
-        ]
-        candidates = stepped or candidates
-    return sorted({name for candidate in candidates for name in candidate.model_fields})
+def _walk(model: type[BaseModel], location: tuple[Any, ...]) -> tuple[list[str], list[str]]:
+    """An error's location as the user wrote it, and the names allowed where it ends.
+
+    Pydantic puts the chosen law of a union into the location; nobody wrote that, so it is left out.
+    """
+    path: list[str] = []
+    models: list[type[BaseModel]] = [model]
+    for position, part in enumerate(location):
+        fields = [m.model_fields[part] for m in models if part in m.model_fields]
+        if fields or isinstance(part, int) or position == len(location) - 1:
+            path.append(str(part))
+        if position == len(location) - 1:
+            break
+        if fields:
+            models = [inner for field in fields for inner in _models_in(field.annotation)]
+        elif isinstance(part, str):
+            models = [m for m in models if _has_law(m, part)] or models
+    return path, sorted({name for m in models for name in m.model_fields})
+
+
+def _has_law(model: type[BaseModel], law: str) -> bool:
+    field = model.model_fields.get(_DISCRIMINATOR)
+    return field is not None and law in getattr(field.annotation, "__args__", ())
 
 
 def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
