@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from hsmdc.blocks import NodeBlocks, grid_of, job_records, make_units
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.config.node import JobClass, NodeLayer, workload_names
+from hsmdc.config.sections import Site
 from hsmdc.errors import InputError
 from hsmdc.kernels import rng
 from hsmdc.kernels.chain import NS_PER_S, STATE, STATES, path, scale_rows
+from hsmdc.kernels.phases import cut_chains
 from hsmdc.nodes import NodeTables, node_tables
 from hsmdc.resolution import Sample
 from hsmdc.timespan import Duration, Instant, parse_instant
@@ -67,20 +69,11 @@ def simulate_node(
     step_ns = fine_step_ns(step)
     steps = whole_steps(duration, step_ns, "duration")
     layer = NodeLayer(theta_per_s=config.node.theta_per_s, mix=(_class_of(config, workload),))
-    tables = node_tables(layer, config.site)
-    grid = grid_of(step_ns, step_ns, layer.theta_per_s)
-    # Without phases the node has been busy for a block before, so that its noise is stationary from the start.
-    begin_s = 0.0 if phases else -grid.block_ns / NS_PER_S
-    end_s = steps * step_ns / NS_PER_S if phases else np.inf
-    jobs = job_records(np.array([begin_s]), np.array([end_s]), np.ones(1, np.int64), np.zeros(1, np.int64))
-    if not phases:
-        tables = tables._replace(phases=tables.phases[:0])
-    blocks = NodeBlocks(jobs, tables, seed, grid, instant=sample == "instant", threads=1)
-    power = [block.power_w for block in blocks.run(0, (steps - 1) // grid.block_steps)]
+    run = JobRun(layer, config.site, 1, step_ns, steps, seed, phases=phases)
     data = trace_dataset(
         start=parse_instant(start),
         step_s=step_ns / NS_PER_S,
-        series={"node_power": config.site.idle_w + np.concatenate(power)[:steps]},
+        series={"node_power": run.power_w(instant=sample == "instant")},
         attrs={
             "title": f"Power of one node running {layer.mix[0].workload.name}",
             "seed": str(seed),
@@ -89,8 +82,7 @@ def simulate_node(
             "config": to_toml(config),
         },
     )
-    labels = np.arange(steps, dtype=np.int64) * step_ns
-    data["state"] = ("time", _states_at(jobs, tables, seed, labels), STATE_ATTRIBUTES)
+    data["state"] = ("time", run.states(), STATE_ATTRIBUTES)
     return data
 
 
@@ -107,14 +99,51 @@ def _class_of(config: Config, name: str | None) -> JobClass:
     return JobClass.model_validate({"workload": name})
 
 
-def _states_at(jobs: NDArray[np.void], tables: NodeTables, seed: int, labels: Integers) -> NDArray[np.int8]:
-    found = np.full(len(labels), -1, np.int8)
-    units = make_units(jobs[jobs["chain_end"] > jobs["chain_begin"]], tables, seed)
-    if len(units):
-        times, states, _ = unit_path(units[0], tables, int(labels[-1]) + 1)
-        inside = (labels >= units[0]["begin"]) & (labels < units[0]["end"])
-        found[inside] = states[np.searchsorted(times, labels[inside], side="right") - 1]
-    return found
+class JobRun:
+    """One job by itself on a step grid that begins with the window.
+
+    Parameters
+    ----------
+    nodes : nodes of the job
+    phases : the job begins and ends with the window; otherwise it trains throughout
+    """
+
+    def __init__(
+        self, layer: NodeLayer, site: Site, nodes: int, step_ns: int, steps: int, seed: int, *, phases: bool
+    ) -> None:
+        self._tables = node_tables(layer, site)
+        self._grid = grid_of(step_ns, step_ns, layer.theta_per_s)
+        self._steps = steps
+        self._seed = seed
+        self._idle_w = nodes * site.idle_w
+        # Without phases the job has run for a block before, so that its noise is stationary from the start.
+        begin_s, end_s = -self._grid.block_ns / NS_PER_S, np.inf
+        if phases:
+            begin_s, end_s = 0.0, steps * step_ns / NS_PER_S
+        else:
+            self._tables = self._tables._replace(phases=self._tables.phases[:0])
+        self._jobs = job_records(
+            np.array([begin_s]), np.array([end_s]), np.array([nodes]), np.zeros(1, np.int64)
+        )
+        cut_chains(self._jobs, self._tables.phases, np.uint64(seed))
+
+    def power_w(self, *, instant: bool = False) -> NDArray[np.float64]:
+        """Power of the whole job, means over the steps or values at their beginnings [W]."""
+        blocks = NodeBlocks(self._jobs, self._tables, self._seed, self._grid, instant=instant, threads=1)
+        parts = [block.power_w for block in blocks.run(0, (self._steps - 1) // self._grid.block_steps)]
+        power_w: NDArray[np.float64] = self._idle_w + np.concatenate(parts)[: self._steps]
+        return power_w
+
+    def states(self) -> NDArray[np.int8]:
+        """State at the beginning of each step, −1 outside the chain."""
+        labels = np.arange(self._steps, dtype=np.int64) * self._grid.step_ns
+        found = np.full(len(labels), -1, np.int8)
+        jobs = self._jobs[self._jobs["chain_end"] > self._jobs["chain_begin"]]
+        for unit in make_units(jobs, self._tables, self._seed):
+            times, states, _ = unit_path(unit, self._tables, int(labels[-1]) + 1)
+            inside = (labels >= unit["begin"]) & (labels < unit["end"])
+            found[inside] = states[np.searchsorted(times, labels[inside], side="right") - 1]
+        return found
 
 
 def unit_path(unit: np.void, tables: NodeTables, until_ns: int) -> tuple[Integers, Integers, Integers]:

@@ -97,7 +97,7 @@ def _dividing_step_ns(step: Duration, interval_ns: int) -> int:
             pieces += 1
         raise InputError(
             f"step = {step}: does not divide the trace's step of {interval_ns / 1e9:g} s; "
-            f"the next shorter that does is {interval_ns / pieces / 1e6:g}ms"
+            f"the next shorter that does is {interval_ns / pieces / 1e9:g}s"
         )
     return step_ns
 

@@ -13,7 +13,7 @@ from hsmdc.errors import ConfigError, InputError
     [
         ({"step": "0.5ms"}, "must be 1ms or more"),
         ({"step": "5min"}, "longer than the trace's own step of 60 s"),
-        ({"step": "7s"}, "does not divide the trace's step of 60 s; the next shorter that does is 6000ms"),
+        ({"step": "7s"}, "does not divide the trace's step of 60 s; the next shorter that does is 6s"),
         ({"step": "10s", "duration": "1s"}, "shorter than one step of 10 s"),
         ({"step": "1s", "duration": "1500ms"}, "not a whole number of steps"),
         ({"start": "2018-07-03T23:59"}, "outside the trace, which runs from 2018-07-04T00:00:00 to"),
@@ -38,7 +38,7 @@ def test_a_wrong_chunk(small_trace: xr.Dataset) -> None:
 
 
 def test_a_trace_without_jobs_says_how_to_get_them(small_trace: xr.Dataset) -> None:
-    with pytest.raises(InputError, match="no job table .* save it with its jobs"):
+    with pytest.raises(InputError, match=r"no job table .* save it with its jobs"):
         hsmdc.resolve(small_trace.drop_dims("job"))
 
 
