@@ -264,17 +264,13 @@ class Case(Section):
     @property
     def renewable_kw(self) -> Array:
         """Available wind plus PV [kW], per slot."""
-        pv, wind = (
-            np.asarray(self.profiles.pv_kw, dtype=float),
-            np.asarray(self.profiles.wind_kw, dtype=float),
-        )
-        return np.add(pv, wind)
+        total: Array = np.add(self.profiles.pv_kw, self.profiles.wind_kw)
+        return total
 
     @property
     def price_usd_per_kwh(self) -> Array:
         """Grid price [USD/kWh], per slot."""
-        price: Array = np.asarray(self.profiles.price_usd_per_mwh, dtype=float)
-        return np.divide(price, 1e3)
+        return np.asarray(self.profiles.price_usd_per_mwh, dtype=float) * 1e-3
 
     @property
     def base_it_kw(self) -> Array:

@@ -104,12 +104,10 @@ def compare_execution(schedule: xr.Dataset, executed: xr.Dataset) -> xr.Dataset:
         If the trace carries no configuration or does not cover the plan.
     """
     case = case_of(schedule)
-    config = trace_config(executed)
-    if config is None:
-        raise InputError("the executed trace carries no configuration; pass a Dataset made by simulate")
-    idle_mw = config.site.nodes * config.site.idle_w * 1e-6
-    power_kw = (_slot_means(schedule, executed, "it_power", case.horizon.slot_h) - idle_mw) * 1e3
-    gpus = _slot_means(schedule, executed, "busy_nodes", case.horizon.slot_h) * case.site.gpus_per_node
+    per_slot = _steps_per_slot(executed, case.horizon.slot_h)
+    power_kw = executed_training(schedule, executed)[1].reshape(-1, per_slot).mean(axis=1)
+    busy = _covered(schedule, executed)["busy_nodes"].to_numpy().astype(float)
+    gpus = busy.reshape(-1, per_slot).mean(axis=1) * case.site.gpus_per_node
     planned_kw = schedule["train_power_kw"].to_numpy()
     mwh = case.horizon.slot_h / 1e3
     planned_mwh, executed_mwh = planned_kw.sum() * mwh, power_kw.sum() * mwh
@@ -127,15 +125,35 @@ def compare_execution(schedule: xr.Dataset, executed: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _slot_means(schedule: xr.Dataset, executed: xr.Dataset, name: str, slot_h: float) -> Array:
+def executed_training(schedule: xr.Dataset, executed: xr.Dataset) -> tuple[Array, Array]:
+    """Hours from the start of the plan and training power [kW] at each step of the executed trace.
+
+    Training power is the IT power above that of idle nodes.
+    """
+    config = trace_config(executed)
+    if config is None:
+        raise InputError("the executed trace carries no configuration; pass a Dataset made by simulate")
+    part = _covered(schedule, executed)
+    times = part["time"].to_numpy()
+    hours: Array = (times - times[0]) / np.timedelta64(1, "h")
+    idle_mw = config.site.nodes * config.site.idle_w * 1e-6
+    power_kw: Array = (part["it_power"].to_numpy().astype(float) - idle_mw) * 1e3
+    return hours, power_kw
+
+
+def _steps_per_slot(executed: xr.Dataset, slot_h: float) -> int:
+    times = executed["time"].to_numpy()
+    return round(slot_h * 3600 / float((times[1] - times[0]) / np.timedelta64(1, "s")))
+
+
+def _covered(schedule: xr.Dataset, executed: xr.Dataset) -> xr.Dataset:
+    """The stretch of the executed trace that the plan covers."""
     times = executed["time"].to_numpy()
     first = _first_instant(schedule, executed) or np.datetime64(times[0])
-    per_slot = round(slot_h * 3600 / float((times[1] - times[0]) / np.timedelta64(1, "s")))
+    steps = _steps_per_slot(executed, float(schedule.attrs["slot_h"])) * schedule.sizes["slot"]
     begin = int(np.searchsorted(times, first))
-    values = executed[name].to_numpy()[begin : begin + per_slot * schedule.sizes["slot"]]
-    if times[begin] != first or len(values) < per_slot * schedule.sizes["slot"]:
+    if begin >= len(times) or times[begin] != first or begin + steps > len(times):
         raise InputError(
             f"the executed trace runs from {times[0]} to {times[-1]} and does not cover the plan from {first}"
         )
-    means: Array = np.asarray(values, dtype=float).reshape(-1, per_slot).mean(axis=1)
-    return means
+    return executed.isel(time=slice(begin, begin + steps))

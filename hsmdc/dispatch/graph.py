@@ -91,6 +91,8 @@ def run_templates(
     """
     runs = []
     for index, (gpus, pace) in enumerate(zip(modes["gpus"], modes["pace"], strict=True)):
+        if pace <= 0:
+            continue
         for dk in range(1, segments + 1):
             used = dk * segment_gpu_hours / (pace * slot_h)
             length = max(1, math.ceil(used - CEIL_TOLERANCE))
@@ -101,10 +103,10 @@ def run_templates(
 
 
 def prune(runs: Sequence[Template]) -> list[Template]:
-    """Drop runs that split at a checkpoint without taking longer, and runs that hold more GPUs for the same.
+    """Drop the runs that can be split at a checkpoint, in the same mode, without taking longer.
 
-    Not exact: where surplus renewables are penalised, waste can be wanted, and a longer run prorates its last slot
-    elsewhere. It is the rule under which the published schedule comes out.
+    Not exact: a longer run prorates its last slot elsewhere, and where surplus renewables are penalised that can be
+    worth something. It is the rule under which the published schedule comes out.
     """
     length = {(run.mode, run.segments): run.slots for run in runs}
 
@@ -114,12 +116,7 @@ def prune(runs: Sequence[Template]) -> list[Template]:
             for part in range(1, run.segments // 2 + 1)
         )
 
-    kept = [run for run in runs if not splits(run)]
-    fewest: dict[tuple[int, int], int] = {}
-    for run in kept:
-        key = (run.segments, run.slots)
-        fewest[key] = min(run.gpus, fewest.get(key, run.gpus))
-    return [run for run in kept if run.gpus == fewest[run.segments, run.slots]]
+    return [run for run in runs if not splits(run)]
 
 
 def allowed_transitions(modes: pd.DataFrame, rule: str) -> Array | None:
@@ -149,6 +146,7 @@ def task_model(
     waiting: bool = True,
     first_slot: int = 0,
     due: list[Milestone] | None = None,
+    segment_gpu_hours: float | None = None,
 ) -> TaskModel:
     """Modes, runs and rules of a task under the case's `[graph]` settings.
 
@@ -162,24 +160,24 @@ def task_model(
         Whether the task may pause at a checkpoint.
     first_slot
         Boundary at which the task is free to start.
-    due
-        Milestones in place of the case's own, for a rolling window.
+    due, segment_gpu_hours
+        Milestones and work of a segment in place of the case's own, for a rolling window.
     """
     if modes is None:
         modes = (effective_modes if case.graph.modes == "effective" else feasible_modes)(case, task)
     due = milestones(case, task) if due is None else due
-    work = tranche(case, task)
+    work = tranche(case, task).segment_gpu_hours if segment_gpu_hours is None else segment_gpu_hours
     runs = run_templates(
         modes,
         segments=min(task.segments, due[-1].segments),
-        segment_gpu_hours=work.segment_gpu_hours,
+        segment_gpu_hours=work,
         slots=case.slots - first_slot,
         slot_h=case.horizon.slot_h,
     )
     if case.graph.edges == "pruned":
         runs = prune(runs)
     allowed = allowed_transitions(modes, case.graph.transitions)
-    return TaskModel(task.name, modes, runs, due, work.segment_gpu_hours, first_slot, waiting, allowed)
+    return TaskModel(task.name, modes, runs, due, work, first_slot, waiting, allowed)
 
 
 def total_segments(model: TaskModel) -> int:

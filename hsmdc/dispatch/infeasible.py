@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hsmdc.dispatch.case import Case, Task
 from hsmdc.dispatch.graph import TaskModel, total_segments
-from hsmdc.dispatch.model import DispatchModel, build_model, inference_load
+from hsmdc.dispatch.model import DispatchModel, FixedLoad, build_model, inference_load
 from hsmdc.dispatch.modes import screened_modes, smallest_memory
 from hsmdc.dispatch.scenarios import Scenario
 from hsmdc.dispatch.solver import Options
@@ -61,17 +61,20 @@ def _no_mode(case: Case, task: Task, *, fixed: bool) -> str:
     return f"task {task.name} has no feasible mode: {table['reason'].value_counts().index[0]}"
 
 
-def explain_infeasible(case: Case, scenario: Scenario, models: list[TaskModel]) -> str:
+def explain_infeasible(
+    case: Case, scenario: Scenario, models: list[TaskModel], fixed: FixedLoad | None = None
+) -> str:
     """The requirement that cannot be met and by how much.
 
     Fewest baseline GPU-hours left undone under the given pool and power limit, then the smallest pool (or power
     limit) under which all could be done, and the slot that needs it.
     """
-    given = _given_load(case)
+    fixed = inference_load(case) if fixed is None else fixed
+    given = _given_load(case, fixed)
     if given:
         return given
-    short = _shortfall(case, models)
-    missing = _missing_capacity(case, models)
+    short = _shortfall(case, models, fixed)
+    missing = _missing_capacity(case, models, fixed)
     return f"{_subject(case, scenario)} cannot be met: " + "; ".join([*short, *missing])
 
 
@@ -79,9 +82,8 @@ def _subject(case: Case, scenario: Scenario) -> str:
     return f"case {case.name or '(unnamed)'} with {case.site.gpu_total} GPUs, scenario {scenario.name},"
 
 
-def _given_load(case: Case) -> str:
+def _given_load(case: Case, fixed: FixedLoad) -> str:
     """The base load alone may break a limit."""
-    fixed = inference_load(case)
     over = fixed.gpus - case.site.gpu_total
     if over.max() > 0:
         slot = int(over.argmax())
@@ -99,15 +101,15 @@ def _given_load(case: Case) -> str:
     return ""
 
 
-def _elastic(case: Case, models: list[TaskModel]) -> DispatchModel:
+def _elastic(case: Case, models: list[TaskModel], fixed: FixedLoad) -> DispatchModel:
     """The compact problem without a battery and without cost."""
-    model = build_model(case, models, battery=None, fixed=inference_load(case))
+    model = build_model(case, models, battery=None, fixed=fixed)
     model.problem.clear_cost()
     return model
 
 
-def _shortfall(case: Case, models: list[TaskModel]) -> list[str]:
-    model = _elastic(case, models)
+def _shortfall(case: Case, models: list[TaskModel], fixed: FixedLoad) -> list[str]:
+    model = _elastic(case, models, fixed)
     problem = model.problem
     columns = []
     for rows, task in zip(model.progress_rows, models, strict=True):
@@ -131,8 +133,8 @@ def _shortfall(case: Case, models: list[TaskModel]) -> list[str]:
     return words
 
 
-def _missing_capacity(case: Case, models: list[TaskModel]) -> list[str]:
-    model = _elastic(case, models)
+def _missing_capacity(case: Case, models: list[TaskModel], fixed: FixedLoad) -> list[str]:
+    model = _elastic(case, models, fixed)
     problem = model.problem
     extra_gpus = problem.columns(1, cost=1.0)
     problem.put(model.gpu_rows, extra_gpus, -1.0)

@@ -105,6 +105,7 @@ def build_model(
     scenarios: list[PowerInputs] | None = None,
     weights: Array | None = None,
     initial_kwh: float | None = None,
+    with_deferrable: bool = True,
 ) -> DispatchModel:
     """Assemble the dispatch problem.
 
@@ -124,6 +125,8 @@ def build_model(
         Modes chosen freely in every slot, no continuity (scenario S3).
     scenarios, weights
         Power inputs that share the training schedule and their weights in the cost; by default the case's.
+    with_deferrable
+        Whether fine-tuning is up for decision; if not, it is part of `fixed`.
     initial_kwh
         Energy in the battery at the start, by default that of the case. It returns to the case's initial energy.
     """
@@ -145,8 +148,8 @@ def build_model(
             tasks.append(columns)
             progress.append(rows)
             loads.append(load)
-    blocks = range(len(case.deferrable))
-    served = np.array([block.gpu_hours for block in case.deferrable])
+    blocks = range(len(case.deferrable) if with_deferrable else 0)
+    served = np.array([case.deferrable[i].gpu_hours for i in blocks])
     block_rows = problem.rows(len(blocks), lower=served, upper=served)
     deferrable = [_add_deferrable(problem, case, i, block_rows[i], gpu_rows, loads) for i in blocks]
     if not loads:
@@ -345,3 +348,18 @@ def exclusive_by_cost(case: Case, battery: Battery, inputs: PowerInputs) -> bool
     round_trip = battery.efficiency_charge * battery.efficiency_discharge
     worth = max(case.site.curtailment_usd_per_mwh / 1e3, -float(inputs.price_usd_per_kwh.min()))
     return battery.throughput_usd_per_mwh / 1e3 * (1 + round_trip) > worth * (1 - round_trip)
+
+
+def power_cost(
+    case: Case, battery: Battery | None, inputs: PowerInputs, columns: PowerColumns
+) -> tuple[Array, Array]:
+    """Columns of a power side and what each costs per kW [USD], unweighted."""
+    hours = case.horizon.slot_h
+    cycling = 0.0 if battery is None else hours * battery.throughput_usd_per_mwh / 1e3
+    costs = [
+        hours * inputs.price_usd_per_kwh,
+        np.full(case.slots, hours * case.site.curtailment_usd_per_mwh / 1e3),
+        np.full(len(columns.charge) + len(columns.discharge), cycling),
+    ]
+    ids = (columns.grid, columns.curtailed, columns.charge, columns.discharge)
+    return np.concatenate(ids), np.concatenate(costs)

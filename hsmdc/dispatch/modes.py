@@ -121,7 +121,6 @@ def _reasons(case: Case, task: Task, table: pd.DataFrame) -> list[str]:
             memory > case.memory.usable_gb,
             lambda i: f"needs {memory[i]:.1f} GB per GPU, usable are {case.memory.usable_gb:g}",
         ),
-        (table["pace"].to_numpy() <= 0, lambda i: "parallel losses leave no throughput"),
     ]
     reasons = [""] * len(table)
     for broken, words in reversed(rules):
@@ -131,7 +130,10 @@ def _reasons(case: Case, task: Task, table: pd.DataFrame) -> list[str]:
 
 
 def feasible_modes(case: Case, task: "str | int | Task") -> pd.DataFrame:
-    """Modes that divide the model, fit the memory and fit the pool; columns as in `screened_modes`."""
+    """Modes that divide the model, fit the memory and fit the pool; columns as in `screened_modes`.
+
+    Wide data parallelism may leave a mode no throughput at all (`pace` 0): it is feasible and of no use.
+    """
     table = screened_modes(case, task)
     return table[table["reason"] == ""].drop(columns="reason").reset_index(drop=True)
 
@@ -143,7 +145,7 @@ def effective_modes(case: Case, task: "str | int | Task") -> pd.DataFrame:
     throughput. Sorted by GPUs.
     """
     table = feasible_modes(case, task).sort_values(["gpus", "pace"], ascending=[True, False], kind="stable")
-    best_before = table["pace"].cummax().shift(fill_value=-np.inf)
+    best_before = table["pace"].cummax().shift(fill_value=0.0)
     return table[table["pace"] > best_before * (1 + 1e-12)].reset_index(drop=True)
 
 

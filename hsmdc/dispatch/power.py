@@ -28,6 +28,27 @@ class PowerPlan(NamedTuple):
     deferrable_gpus: Array
     cost_usd: float
 
+    def first(self, slots: int) -> "PowerPlan":
+        """The first slots, without a cost."""
+        return PowerPlan.joined([self], slots)
+
+    @staticmethod
+    def joined(plans: "list[PowerPlan]", slots: int | None = None) -> "PowerPlan":
+        """Plans one after another, each cut to its first `slots`, without a cost."""
+
+        def join(name: str) -> Array:
+            return np.concatenate([getattr(plan, name)[..., :slots] for plan in plans], axis=-1)
+
+        return PowerPlan(
+            join("grid_kw"),
+            join("curtailed_kw"),
+            join("charge_kw"),
+            join("discharge_kw"),
+            join("energy_kwh"),
+            join("deferrable_gpus"),
+            np.nan,
+        )
+
 
 def dispatch_power(
     case: Case,
@@ -36,8 +57,20 @@ def dispatch_power(
     *,
     inputs: PowerInputs | None = None,
     initial_kwh: float | None = None,
+    deferrable_gpus: Array | None = None,
 ) -> PowerPlan:
     """Cheapest powers for a given load.
+
+    Parameters
+    ----------
+    case, battery
+        The case and the battery it may use.
+    load
+        GPUs and IT power of inference and training, per slot.
+    inputs, initial_kwh
+        As in `build_model`.
+    deferrable_gpus
+        GPUs of each fine-tuning block and slot where they are decided already.
 
     Raises
     ------
@@ -45,7 +78,17 @@ def dispatch_power(
         If the load itself breaks the pool or the site's power limit.
     """
     inputs = power_inputs(case) if inputs is None else inputs
-    model = build_model(case, [], battery=battery, fixed=load, scenarios=[inputs], initial_kwh=initial_kwh)
+    if deferrable_gpus is not None:
+        load = with_deferrable(case, load, deferrable_gpus)
+    model = build_model(
+        case,
+        [],
+        battery=battery,
+        fixed=load,
+        scenarios=[inputs],
+        initial_kwh=initial_kwh,
+        with_deferrable=deferrable_gpus is None,
+    )
     outcome = model.problem.solve(Options(gap=0.0))
     if not len(outcome.x):
         raise SolverError(
@@ -56,12 +99,19 @@ def dispatch_power(
     def value(ids: Array) -> Array:
         return np.maximum(outcome.x[ids], 0.0) if len(ids) else np.zeros(case.slots)
 
+    decided = np.array([value(ids) for ids in model.deferrable]).reshape(-1, case.slots)
     return PowerPlan(
         value(columns.grid),
         value(columns.curtailed),
         value(columns.charge),
         value(columns.discharge),
         value(columns.energy),
-        np.array([value(ids) for ids in model.deferrable]).reshape(len(model.deferrable), case.slots),
+        decided if deferrable_gpus is None else deferrable_gpus,
         outcome.objective,
     )
+
+
+def with_deferrable(case: Case, load: FixedLoad, gpus: Array) -> FixedLoad:
+    """The load with fine-tuning blocks of `gpus` (block, slot) added."""
+    utilization = np.array([block.utilization for block in case.deferrable])
+    return FixedLoad(load.gpus + gpus.sum(axis=0), load.it_kw + utilization @ gpus * case.site.gpu_power_kw)

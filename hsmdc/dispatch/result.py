@@ -161,18 +161,16 @@ def _task_values(case: Case, runs: list[Run]) -> dict[str, Array]:
     }
 
 
+_RUN_FIELDS = ("task", "start_slot", "slots", "used_slots", "segments", "gpus", "pipeline", "tensor", "data")
+
+
 def _run_values(runs: list[Run]) -> dict[str, Array]:
-    return {
-        "run_task": np.array([run.task for run in runs], dtype=np.int64),
-        "run_start_slot": np.array([run.start for run in runs], dtype=np.int64),
-        "run_slots": np.array([run.slots for run in runs], dtype=np.int64),
-        "run_used_slots": np.array([run.used_slots for run in runs], dtype=float),
-        "run_segments": np.array([run.segments for run in runs], dtype=float),
-        "run_gpus": np.array([run.gpus for run in runs], dtype=np.int64),
-        "run_pipeline": np.array([run.pipeline for run in runs], dtype=np.int64),
-        "run_tensor": np.array([run.tensor for run in runs], dtype=np.int64),
-        "run_data": np.array([run.data for run in runs], dtype=np.int64),
-    }
+    columns = zip(*runs, strict=True) if runs else ([] for _ in _RUN_FIELDS)
+    values = {}
+    for field, column in zip(_RUN_FIELDS, columns, strict=True):
+        kind = np.float64 if field in ("used_slots", "segments") else np.int64
+        values[f"run_{field}"] = np.array(column, dtype=kind)
+    return values
 
 
 def _summary(case: Case, values: dict[str, Array], power: PowerPlan, proof: Proof) -> dict[str, Any]:
@@ -286,3 +284,12 @@ def case_of(schedule: xr.Dataset) -> Case:
     if "case" not in schedule.attrs:
         raise InputError("the Dataset carries no attribute 'case'; pass a schedule returned by solve")
     return build_case(tomllib.loads(schedule.attrs["case"]), schedule.attrs.get("case_name", ""))
+
+
+def schedule_runs(schedule: xr.Dataset) -> list[Run]:
+    """The runs of a schedule."""
+    columns = [schedule[f"run_{field}"].to_numpy() for field in _RUN_FIELDS]
+    return [
+        Run(int(task), int(start), int(slots), float(used), float(segments), *(int(size) for size in sizes))
+        for task, start, slots, used, segments, *sizes in zip(*columns, strict=True)
+    ]
