@@ -121,7 +121,8 @@ def _cosine(weather: Weather, hours: Floats) -> Floats:
 def _interpolated(degc: Floats, first_hour: float, hours: Floats) -> Floats:
     """Straight lines between hourly values, periodic over the year."""
     knots = first_hour + np.arange(-1, len(degc) + 1)
-    return np.interp(hours, knots, np.concatenate([degc[-1:], degc, degc[:1]]))
+    ambient: Floats = np.interp(hours, knots, np.concatenate([degc[-1:], degc, degc[:1]]))
+    return ambient
 
 
 # --- files -----------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ def test_dates_and_gpus(write_log: Write) -> None:
     assert jobs.arrival_s.tolist() == [0.0, 40.0]
     assert jobs.nodes.tolist() == [1, 2]
     assert jobs.id.tolist() == [2, 1]
+    assert jobs.user is not None
+    assert jobs.user.tolist() == [1, 0]
     assert read_jobs(path, gpus_per_node=4).nodes.tolist() == [1, 3]
     later = read_jobs(path, start="2017-09-04T10:30:31Z".removesuffix("Z"))
     assert later.arrival_s.tolist() == [10.0]

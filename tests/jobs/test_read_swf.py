@@ -75,6 +75,16 @@ def test_jobs_wider_than_the_cluster_are_counted_in_words(write_log: Write, line
     assert jobs.for_cluster(1).rejected == {"wider than 2840 nodes": 3, "wider than 1 nodes": 1}
 
 
+def test_users_are_read_where_the_log_names_them(write_log: Write, line: Line) -> None:
+    named = [line(i, i, 60, width).split() for i, width in ((1, 4), (2, 900), (3, 4))]
+    for fields, user in zip(named, "757", strict=True):
+        fields[11] = user
+    jobs = read_jobs(write_log("log.swf", "\n".join(map(" ".join, named)) + "\n")).for_cluster(10)
+    assert jobs.user is not None
+    assert jobs.user.tolist() == [7, 7]
+    assert read_jobs(write_log("log.swf", line(1, 0, 60, 4) + "\n")).user is None
+
+
 def test_the_queue_order_is_arrival_then_file_order(write_log: Write, line: Line) -> None:
     rows = [line(5, 10, 1, 1), line(9, 0, 1, 1), line(2, 10, 1, 1), line(7, 5, 1, 1)]
     assert read_jobs(write_log("log.swf", "\n".join(rows))).id.tolist() == [9, 7, 5, 2]
