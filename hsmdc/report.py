@@ -25,7 +25,9 @@ from hsmdc import report_words as words
 from hsmdc.config import Config, load_config
 from hsmdc.errors import InputError
 from hsmdc.kernels.cooling import first_order_lag
+from hsmdc.onenode import simulate_node
 from hsmdc.validation import Reference, figures
+from hsmdc.validation.node_power import measured_node_power, sensor_density
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -188,6 +190,7 @@ def _comparison(members: Sequence[xr.Dataset], reference: Reference) -> str:
         (figures.marginals, "How power is distributed at every level, on a logarithmic scale."),
         (figures.autocorrelations, "Autocorrelation of hourly means over one week."),
         (figures.week_overlay, "One week of hourly means."),
+        (figures.week_percentiles, "Median and 10th to 90th percentile over the weeks, by time of week."),
         (figures.load_duration, "Load-duration curves; points are the reference's figures."),
         (figures.ramp_sizes, "How often power changes by more than a given size from one step to the next."),
     ]
@@ -207,14 +210,33 @@ def _trace_section(trace: xr.Dataset) -> str:
     ]
     if "hvac_power" in trace:
         blocks.append(
-            parts.figure_image(figures.day_decomposition(trace), "The day of the highest load, by use.")
+            parts.figure_image(figures.day_decomposition(trace), "The day of the widest swing, by use.")
         )
     config = _config(trace)
     if config is not None and "hvac_power" in trace:
         blocks.append(
             parts.figure_image(_step_response(config), "Cooling answers a step of IT load late and slowly.")
         )
+    if config is not None:
+        blocks.append(_node_histogram(config))
     return parts.section("The load", *blocks)
+
+
+def _node_histogram(config: Config) -> str:
+    """Half an hour of one busy node of this configuration against a measured one."""
+    measured = measured_node_power()
+    node = simulate_node(config, duration="1800s", step="200ms", seed=1)
+    workload = config.node.mix[0].workload.name
+    model = sensor_density(node["node_power"].values, 0.2, config.site.tdp_w, measured.edges)
+    figure = figures.node_histogram(
+        model, measured.density, measured.edges, f"model, {workload}", measured.title
+    )
+    return parts.figure_image(
+        figure,
+        f"Power of one busy node, averaged over one second as a sensor does: the workload '{workload}' of this "
+        "configuration beside a measured fine-tuning job. They are different workloads, and nothing in the "
+        "comparison above depends on this layer.",
+    )
 
 
 def _config(trace: xr.Dataset) -> Config | None:

@@ -65,7 +65,7 @@ def validate(
     scored = _by_level(traces, ref)
     if not scored:
         raise InputError("no trace to validate")
-    names = of_group("table", "queue", "series", "trace")
+    names = of_group("table", "queue", "series", "week", "trace")
     rows = [_level_row(name, level, scored, ref, chosen) for name in names for level in ref.levels]
     rows += [_across_row(name, rows, ref, chosen) for name in _ACROSS]
     kept = [row for row in rows if row.limit or not math.isnan(row.value)]

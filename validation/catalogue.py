@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-Group = Literal["table", "series", "queue", "trace", "levels"]
+Group = Literal["table", "series", "week", "queue", "trace", "levels"]
 
 
 class ScoreInfo(NamedTuple):
@@ -16,8 +16,8 @@ class ScoreInfo(NamedTuple):
         Words for a table.
     group : str
         "table": a statistic of the power of one trace; "queue": of its job table; "series": a distance between
-        the trace and the reference's series, at the step of that series; "trace": reported without a reference;
-        "levels": one number across all utilisations.
+        the trace and the reference's series, at the step of that series; "week": from the reference's percentiles
+        by time of week; "trace": reported without a reference; "levels": one number across all utilisations.
     """
 
     unit: str
@@ -47,6 +47,7 @@ SCORES: dict[str, ScoreInfo] = {
     "diurnal_rms_mw": ScoreInfo("MW", "diurnal profile difference (RMS)", "series"),
     "weekly_rms_mw": ScoreInfo("MW", "weekly profile difference (RMS)", "series"),
     "spectrum_db": ScoreInfo("dB", "spectrum difference (RMS)", "series"),
+    "week_median_rms_mw": ScoreInfo("MW", "median by time of week, difference (RMS)", "week"),
     "variance_size_nodes2": ScoreInfo("nodes²", "Var[N_busy]: size term", "trace"),
     "variance_concurrency_nodes2": ScoreInfo("nodes²", "Var[N_busy]: concurrency term", "trace"),
     "variance_remainder_nodes2": ScoreInfo("nodes²", "Var[N_busy]: remainder", "trace"),

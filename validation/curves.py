@@ -8,11 +8,13 @@ from hsmdc.errors import InputError
 from .marginal import histogram_density, load_duration_curve
 from .ramps import ramps
 from .series import Floats, Series, averaged
-from .temporal import autocorrelation
+from .temporal import autocorrelation, weekly_percentiles
 
 EXCEEDANCE = np.linspace(0.0, 1.0, 501)
 RAMP_EXCEEDANCE = np.geomspace(1.0, 1e-5, 101)
 ACF_LAGS_H = 168
+WEEK_BIN_S = 600.0
+WEEK_PERCENTILES = (10.0, 50.0, 90.0)
 _HOUR_S = 3600.0
 
 
@@ -44,7 +46,7 @@ def curves(power: Series, edges_mw: Floats) -> xr.Dataset:
             "ramp_exceedance": RAMP_EXCEEDANCE,
         },
     )
-    return result.merge(hourly_curves(power))
+    return result.merge(hourly_curves(power)).merge(week_curves(power))
 
 
 def hourly_curves(power: Series) -> xr.Dataset:
@@ -57,4 +59,17 @@ def hourly_curves(power: Series) -> xr.Dataset:
     return xr.Dataset(
         {"hourly": ("hour", hourly.values), "acf": ("lag", acf)},
         coords={"hour": hourly.times, "lag": np.arange(ACF_LAGS_H + 1)},
+    )
+
+
+def week_curves(power: Series) -> xr.Dataset:
+    """Percentiles over the weeks by time of week [MW]; empty where the trace has not every time of a week."""
+    try:
+        bands = weekly_percentiles(power, WEEK_PERCENTILES, WEEK_BIN_S)
+    except InputError:
+        return xr.Dataset()
+    minutes = np.arange(bands.shape[1]) * round(WEEK_BIN_S / 60.0)
+    return xr.Dataset(
+        {"week": (("percentile", "minute_of_week"), bands)},
+        coords={"percentile": list(WEEK_PERCENTILES), "minute_of_week": minutes},
     )

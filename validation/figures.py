@@ -105,6 +105,39 @@ def week_overlay(members: Sequence[xr.Dataset], reference: Reference, week: int 
     raise InputError("no trace shares a week with an hourly series of the reference")
 
 
+def week_percentiles(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
+    """Median and 10th to 90th percentile over the weeks by time of week, first seed against the reference.
+
+    Raises
+    ------
+    InputError
+        The reference has no such percentiles, or there is no trace at their level.
+    """
+    week = reference.week_percentiles
+    if week is None:
+        raise InputError(f"reference {reference.name} has no percentiles by time of week")
+    level = float(week.attrs["utilization"])
+    found = _levels(members, needs="week").get(level)
+    if found is None:
+        raise InputError(
+            f"no trace at utilization {level:g}, where the reference has percentiles by time of week"
+        )
+    with house_style():
+        figure, axes = _single(2.6)
+        for power, colour, style, who in (
+            (week["power"], REFERENCE_COLOUR, "-", "reference"),
+            (found[0]["week"], "#D55E00", (0, (4, 1.2)), "model"),
+        ):
+            days = power["minute_of_week"].values / 1440.0
+            low, median, high = (power.sel(percentile=q).values for q in (10.0, 50.0, 90.0))
+            axes.fill_between(days, low, high, color=colour, alpha=0.18, lw=0)
+            axes.plot(days, median, color=colour, ls=style, lw=1.1, label=f"{who} {level_name(level)}")
+        axes.set(xlabel="day of the week (UTC)", ylabel="IT power [MW]", xlim=(0, 7))
+        axes.set_xticks(range(8), ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", ""])
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure
+
+
 def load_duration(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
     """Load-duration curves with the reference's maximum, 90th percentile and median (Fig. 6, left)."""
     with house_style():
@@ -174,13 +207,13 @@ def day_decomposition(trace: xr.Dataset, day: str | None = None) -> Figure:
     trace : Dataset
         With `it_power`, `hvac_power`, `chiller_power`, `auxiliary_power` [MW].
     day : str, optional
-        UTC date; the day of the highest facility power if not given.
+        UTC date; the day on which IT power moves most if not given.
     """
     parts = ("auxiliary_power", "chiller_power", "hvac_power", "it_power")
     missing = [name for name in parts if name not in trace]
     if missing:
         raise InputError(f"a decomposition needs the variable {missing[0]} in the trace")
-    chosen = day if day is not None else _peak_day(trace)
+    chosen = day if day is not None else _liveliest_day(trace)
     one = trace[list(parts)].sel(time=chosen)
     names = ("auxiliary", "chiller", "air handling", "IT")
     colours = ("#999999", "#56B4E9", "#009E73", "#E69F00")
@@ -236,7 +269,9 @@ def step_response(time_s: Floats, responses: dict[str, Floats], dead_time_s: flo
     return figure
 
 
-def node_histogram(model: Floats, measured: Floats, edges: Floats, measured_name: str) -> Figure:
+def node_histogram(
+    model: Floats, measured: Floats, edges: Floats, model_name: str, measured_name: str
+) -> Figure:
     """Density of one node's power, model against measured (Fig. 7).
 
     Parameters
@@ -249,7 +284,7 @@ def node_histogram(model: Floats, measured: Floats, edges: Floats, measured_name
     with house_style():
         figure, axes = _single(2.8)
         axes.stairs(model, edges, fill=True, color=MODEL_COLOUR, alpha=0.35)
-        axes.stairs(model, edges, color=MODEL_COLOUR, label="model")
+        axes.stairs(model, edges, color=MODEL_COLOUR, label=model_name)
         axes.stairs(measured, edges, color=REFERENCE_COLOUR, ls="--", label=measured_name)
         axes.set(xlabel="node power / thermal design power [1]", ylabel="density [1]", xlim=(0, edges[-1]))
         axes.legend(loc="upper left")
@@ -334,7 +369,7 @@ def _reference_hourly(reference: Reference, level: float) -> Floats | None:
 
 def _mark_statistics(axes: Axes, reference: Reference, level: float) -> None:
     for name, label, style in (
-        ("median_mw", "median", "-"),
+        ("median_mw", "median", "-."),
         ("p90_mw", "90th pct", "--"),
         ("max_mw", "maximum", ":"),
     ):
@@ -374,9 +409,10 @@ def _shared_week(
     return ours["hour"].values[cut], ours.values[cut], both.values[cut]
 
 
-def _peak_day(trace: xr.Dataset) -> str:
-    load = trace["facility_power"] if "facility_power" in trace else trace["it_power"]
-    return str(trace["time"].values[int(np.nanargmax(load.values))].astype("datetime64[D]"))
+def _liveliest_day(trace: xr.Dataset) -> str:
+    days = trace["it_power"].to_series().resample("1D")
+    swing = days.max() - days.min()
+    return str(swing.index[int(np.nanargmax(swing.to_numpy()))].date())
 
 
 def _step_words(step_s: float) -> str:

@@ -51,7 +51,9 @@ def _sorted_distance(a: Floats, b: Floats) -> Floats:
     if n == m:
         return np.asarray(np.abs(a - b).mean(axis=-1))
     # The quantile functions are constant between the merged break points i/n and j/m, kept as integers.
-    edges = np.union1d(np.arange(n + 1, dtype=np.int64) * m, np.arange(m + 1, dtype=np.int64) * n)
+    # Both runs are sorted, so the stable sort only merges them; a break point met twice has no weight.
+    edges = np.concatenate([np.arange(n, dtype=np.int64) * m, np.arange(m + 1, dtype=np.int64) * n])
+    edges.sort(kind="stable")
     weights = np.diff(edges) / (n * m)
     steps = np.abs(a[..., edges[:-1] // m] - b[..., edges[:-1] // n])
     return np.asarray(steps @ weights)

@@ -5,6 +5,7 @@ out; what cannot be computed raises `InputError` instead of returning NaN. `seri
 trace on its regular grid first.
 """
 
+from .grid import grid_summary
 from .levels import r_squared, steepest_rise
 from .marginal import (
     histogram_density,
@@ -28,6 +29,7 @@ from .temporal import (
     l2_distance,
     profile,
     rms_distance,
+    weekly_percentiles,
     weekly_profile,
 )
 
@@ -45,6 +47,7 @@ __all__ = [
     "dip_depth",
     "diurnal_profile",
     "dominant_period",
+    "grid_summary",
     "histogram_density",
     "l2_distance",
     "load_duration_curve",
@@ -67,5 +70,6 @@ __all__ = [
     "steepest_rise",
     "swing",
     "wasserstein",
+    "weekly_percentiles",
     "weekly_profile",
 ]

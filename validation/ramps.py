@@ -13,7 +13,6 @@ from .marginal import percentile, wasserstein
 from .series import Floats
 
 TAIL_PERCENTILES = (0.1, 1.0, 50.0, 99.0, 99.9)
-SUB_SECOND_HORIZONS_S = (0.1, 1.0, 10.0, 60.0)
 
 
 def whole_steps(span_s: float, step_s: float, what: str, samples: int) -> int:

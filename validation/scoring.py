@@ -101,8 +101,10 @@ def score(
     _score_ramps(found, power)
     _score_jobs(found, trace, power, resamples)
     _score_series(found, power, reference, level, resamples)
-    names = of_group("table", "queue", "series", "trace")
-    result = curves(power, _bin_edges(reference)).assign(
+    drawn = curves(power, _bin_edges(reference))
+    _score_week(found, drawn, reference, level)
+    names = of_group("table", "queue", "series", "week", "trace")
+    result = drawn.assign(
         value=("metric", [found.values.get(name, math.nan) for name in names]),
         note=("metric", [found.notes.get(name, "") for name in names]),
         failed=("metric", [name in found.failed for name in names]),
@@ -200,6 +202,22 @@ def _score_series(
         if resamples and not (found.failed or "correlation" in found.notes):
             lags = round(ACF_LAGS_S / theirs.step_s)
             found.bands |= bootstrap.pair_bands(ours, theirs, lags, resamples)
+
+
+def _score_week(found: _Collector, drawn: xr.Dataset, reference: Reference, level: float) -> None:
+    week = reference.week_percentiles
+    if week is None or week.attrs["utilization"] != level:
+        found.absent(
+            of_group("week"), f"the reference has no percentiles by time of week at utilization {level:g}"
+        )
+    elif "week" not in drawn:
+        found.absent(
+            of_group("week"), "the trace has not every time of a week in steps that divide ten minutes"
+        )
+    else:
+        ours, theirs = (part.sel(percentile=50.0) for part in (drawn["week"], week["power"]))
+        both = ours.interp(minute_of_week=theirs["minute_of_week"])
+        found.add("week_median_rms_mw", lambda: float(temporal.rms_distance(both.values, theirs.values)))
 
 
 def _without_unmatched(ours: Series, theirs: Series) -> tuple[Series, Series]:

@@ -10,7 +10,10 @@ from scipy import fft
 
 from hsmdc.errors import InputError
 
-from .series import Floats, Series
+from .series import Floats, Series, averaged
+
+_WEEK_S = 604800.0
+_MONDAY = np.datetime64("1970-01-05", "ns")
 
 
 def autocorrelation(values: ArrayLike, lags: int) -> Floats:
@@ -122,12 +125,47 @@ def profile(series: Series, period_s: float, bin_s: float = 3600.0) -> Floats:
         A bin has no sample: the series is too short or too coarse for this profile.
     """
     bins = round(period_s / bin_s)
-    monday = np.datetime64("1970-01-05", "ns")
-    phase_s = (series.times - monday).astype(np.int64) / 1e9 % period_s
+    phase_s = (series.times - _MONDAY).astype(np.int64) / 1e9 % period_s
     which = np.minimum((phase_s / bin_s).astype(np.int64), bins - 1)
     rows = series.values.reshape(-1, series.values.shape[-1])
     means = [_binned_mean(row, which, bins) for row in rows]
     return np.reshape(means, (*series.values.shape[:-1], bins))
+
+
+def weekly_percentiles(series: Series, q: ArrayLike, bin_s: float) -> Floats:
+    """Percentiles over the weeks of one series, by time of week (0 = Monday 00:00 UTC).
+
+    Parameters
+    ----------
+    series : Series, one-dimensional
+        Its step must divide `bin_s`.
+    q : array, shape (k,)
+        Percentiles, 0…100.
+    bin_s : float
+        Width of a bin [s]; must divide a week.
+
+    Returns
+    -------
+    ndarray, shape (k, 604800 / bin_s)
+
+    Raises
+    ------
+    InputError
+        A step or bin that does not divide, or a bin without a sample.
+    """
+    binned = averaged(series, bin_s)
+    bins = round(_WEEK_S / bin_s)
+    since_monday_s = (
+        float((binned.start - _MONDAY).astype("timedelta64[ns]").astype(np.int64)) / 1e9 % _WEEK_S
+    )
+    lead = round(since_monday_s / bin_s)
+    weeks = -(-(lead + binned.values.size) // bins)
+    padded = np.full(weeks * bins, np.nan)
+    padded[lead : lead + binned.values.size] = binned.values
+    table = padded.reshape(weeks, bins)
+    if np.isnan(table).all(axis=0).any():
+        raise InputError("percentiles by time of week need at least one sample at every time of the week")
+    return np.asarray(np.nanpercentile(table, np.asarray(q, dtype=np.float64), axis=0))
 
 
 def _binned_mean(row: Floats, which: NDArray[np.int64], bins: int) -> Floats:
@@ -145,4 +183,4 @@ def diurnal_profile(series: Series) -> Floats:
 
 def weekly_profile(series: Series) -> Floats:
     """Mean power by hour of week (UTC, 0 = Monday 00:00), shape (..., 168)."""
-    return profile(series, 604800.0)
+    return profile(series, _WEEK_S)

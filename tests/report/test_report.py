@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from hsmdc import report_parts, report_words
+from hsmdc.config import load_config, to_toml
 from hsmdc.errors import InputError
 from hsmdc.report import Section, write_report
 from hsmdc.validation import load_reference, score, validate
@@ -32,6 +33,7 @@ def year(nlr) -> xr.Dataset:
     parts["auxiliary_power"] = np.full(power.size, 0.5)
     parts["facility_power"] = sum(parts.values())
     attrs = {"utilization": 0.6034, "occupancy": 0.6034, "seed": "7", "title": "<made> & up"}
+    attrs["config"] = to_toml(load_config("paper"))
     return xr.Dataset({name: ("time", values) for name, values in parts.items()}, {"time": times}, attrs)
 
 
@@ -160,7 +162,7 @@ def test_a_browser_shows_it_without_an_error(browser):
 
 def test_a_browser_draws_every_figure(browser):
     widths = browser.run("return [...document.images].map(image => image.naturalWidth)")
-    assert len(widths) == 8
+    assert len(widths) == 10
     assert all(width > 100 for width in widths)
 
 

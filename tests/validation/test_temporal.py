@@ -102,3 +102,20 @@ def test_profile_leaves_gaps_out_and_refuses_an_empty_bin():
 def test_profile_of_labels_before_1970():
     series = Series(np.arange(48.0) % 24, np.datetime64("1968-12-30T00:00", "ns"), 3600.0)
     np.testing.assert_allclose(metrics.diurnal_profile(series), np.arange(24.0))
+
+
+def test_percentiles_by_time_of_week_by_hand():
+    start = MONDAY + np.timedelta64(2, "D")
+    hours = np.arange(24 * 19)
+    week_number = (hours + 48) // 168
+    series = Series(((hours + 48) % 168) + 1000.0 * week_number, start, 3600.0)
+    median = metrics.weekly_percentiles(series, [50.0], 3600.0)[0]
+    slots = np.arange(168.0)
+    # Three weeks; Monday and Tuesday are missing from the first, so their median is that of two weeks.
+    np.testing.assert_allclose(median[48:], slots[48:] + 1000.0)
+    np.testing.assert_allclose(median[:48], slots[:48] + 1500.0)
+
+
+def test_percentiles_by_time_of_week_need_a_week():
+    with pytest.raises(InputError, match="every time of the week"):
+        metrics.weekly_percentiles(Series(np.ones(100), MONDAY, 3600.0), [50.0], 3600.0)

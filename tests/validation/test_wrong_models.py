@@ -80,7 +80,7 @@ WRONG = {
     "flat arrivals": Wrong(
         _changed("arrivals", hour_of_week=(1.0,) * 168, week_of_year=None),
         {
-            ("std_mw", 0.2), ("std_mw", 0.8), ("median_mw", 0.4), ("p90_mw", 0.2), ("p90_mw", 0.4),
+            ("std_mw", 0.2), ("std_mw", 0.8), ("median_mw", 0.4), ("p90_mw", 0.2),
             ("ramp_w1_mw", 0.6), ("peak_to_average", 0.2), ("jobs_queued", 0.6), ("r2_std", -1.0),
         },
     ),
