@@ -2,7 +2,7 @@
 
 import typer
 
-from hsmdc.cli import calibrate, check, export, presets, simulate, validate
+from hsmdc.cli import calibrate, check, dispatch, export, node, presets, resolve, simulate, validate
 
 app = typer.Typer(
     name="hsmdc",
@@ -26,8 +26,11 @@ def _root(
 
 
 app.command()(simulate.simulate)
+app.command()(resolve.resolve)
+app.command()(node.node)
 app.command()(validate.validate)
 app.add_typer(calibrate.app, name="calibrate")
 app.command()(check.check)
 app.command()(presets.presets)
 app.command()(export.export)
+app.command()(dispatch.dispatch)

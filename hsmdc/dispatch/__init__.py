@@ -5,7 +5,29 @@ the name of a public function: importing it would put the module in the function
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hsmdc.dispatch.case import Case as Case
+    from hsmdc.dispatch.checker import check_schedule as check_schedule
+    from hsmdc.dispatch.commitment import commit as commit
+    from hsmdc.dispatch.commitment import compare_execution as compare_execution
+    from hsmdc.dispatch.coupling import couple as couple
+    from hsmdc.dispatch.loading import load_case as load_case
+    from hsmdc.dispatch.loading import preset_names as preset_names
+    from hsmdc.dispatch.modes import effective_modes as effective_modes
+    from hsmdc.dispatch.modes import feasible_modes as feasible_modes
+    from hsmdc.dispatch.modes import screened_modes as screened_modes
+    from hsmdc.dispatch.planner import solve as solve
+    from hsmdc.dispatch.result import open_schedule as open_schedule
+    from hsmdc.dispatch.result import save_schedule as save_schedule
+    from hsmdc.dispatch.rolling import roll as roll
+    from hsmdc.dispatch.scenarios import SCENARIOS as SCENARIOS
+    from hsmdc.dispatch.scenarios import run_scenarios as run_scenarios
+    from hsmdc.dispatch.sensitivity import sweep as sweep
+    from hsmdc.dispatch.stochastic import perturbed_profiles as perturbed_profiles
+    from hsmdc.dispatch.stochastic import profiles_from_traces as profiles_from_traces
+    from hsmdc.dispatch.stochastic import solve_stochastic as solve_stochastic
 
 _HOMES = {
     "Case": "hsmdc.dispatch.case",

@@ -1,0 +1,377 @@
+"""`hsmdc dispatch`: plan a case, compare the scenarios, sweep a parameter, roll over days, hedge against outcomes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hsmdc.cli.common import Force, Quiet, progress_bar
+from hsmdc.cli.dispatch_report import percent, print_hedge, print_scenarios, print_schedule, print_sweep
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from hsmdc.dispatch import Case
+
+
+class Scale(StrEnum):
+    """How a trace's IT power becomes the base load."""
+
+    to_base = "to-base"
+    none = "none"
+
+
+class GpuPower(StrEnum):
+    """Whose power per busy GPU counts under a trace."""
+
+    trace = "trace"
+    case = "case"
+
+
+class Method(StrEnum):
+    """Proof or heuristic."""
+
+    milp = "milp"
+    heuristic = "heuristic"
+
+
+def dispatch(
+    case: Annotated[
+        str, typer.Argument(help="Shipped case (see --list) or path to a .toml file.", show_default=False)
+    ] = "",
+    scenario: Annotated[str, typer.Option(help="Scenario to plan: S1 … S6.")] = "S6",
+    scenarios: Annotated[
+        str | None, typer.Option(help="Compare scenarios instead: all, or a list such as S1,S4,S6.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Facility trace (netCDF) that gives base load and PUE by slot.")
+    ] = None,
+    day: Annotated[str | None, typer.Option(help="Local day of the trace, such as 2018-07-04.")] = None,
+    scale: Annotated[
+        Scale,
+        typer.Option(help="to-base: scale the trace's mean to base_it_kw; none: take its MW as they are."),
+    ] = Scale.to_base,
+    gpu_power: Annotated[
+        GpuPower, typer.Option(help="Power of a busy GPU: that of the trace's nodes, or the case's.")
+    ] = GpuPower.trace,
+    execute: Annotated[
+        Path | None, typer.Option(help="With --trace: simulate the planned day and write its trace here.")
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(help="Sensitivities instead: segments, gpus, renewables, a list of these, or all."),
+    ] = None,
+    values: Annotated[
+        str | None, typer.Option(help="Values for one --sweep, such as 1024,1280,2048.")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Roll over a case of several days, this many at once.")
+    ] = None,
+    outcomes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Hedge one schedule against this many drawn outcomes of price, wind, PV."),
+    ] = None,
+    risk_weight: Annotated[
+        float, typer.Option(help="With --outcomes: weight of CVaR in the cost, 0 … 1.")
+    ] = 0.0,
+    risk_level: Annotated[
+        float, typer.Option(help="With --outcomes: CVaR is the mean of the worst 1 − this.")
+    ] = 0.9,
+    slot: Annotated[
+        int | None, typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="milp proves a gap; heuristic is quick.")] = Method.milp,
+    gap: Annotated[float | None, typer.Option(min=0.0, help="Relative gap at which to stop.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Seconds per solve; then the best schedule so far, with its gap."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the solver and of drawn outcomes.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="netCDF file for the result.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for figures (PNG).")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the shipped cases and exit.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Plan tomorrow's LLM pre-training at least cost, without breaking checkpoints.
+
+    \b
+    Examples:
+      hsmdc dispatch aidc-2048 -o schedule.nc --figures figures/
+      hsmdc dispatch aidc-2048 --scenarios all
+      hsmdc dispatch aidc-2048 --sweep all --figures figures/
+      hsmdc dispatch mine.toml --trace year.nc --day 2018-07-04 --execute day.nc -o schedule.nc
+      hsmdc dispatch caiso-2022-07-20-3d --window 2 --gap 0.001 -o three-days.nc
+      hsmdc dispatch caiso-2022-04-14 --outcomes 10 --risk-weight 0.5 -o hedged.nc
+    """
+    if show_list or not case:
+        _list_cases(asked=show_list)
+        return
+    _check_choice(
+        scenarios=scenarios,
+        sweep=sweep,
+        window=window,
+        outcomes=outcomes,
+        trace=trace,
+        execute=execute,
+        day=day,
+    )
+    _check_outputs(output, execute, force=force)
+    from hsmdc.dispatch import load_case
+
+    loaded = load_case(case)
+    if slot is not None:
+        loaded = loaded.with_slot_h(slot / 60)
+    opened = _open(trace)
+    coupling: dict[str, Any] = {
+        "trace": opened,
+        "day": day,
+        "scale": scale.value,
+        "gpu_power": gpu_power.value,
+    }
+    limits = {"time_limit_s": time_limit, "seed": seed} | ({} if gap is None else {"gap": gap})
+    drawn: dict[str, Any] = {}
+    if scenarios is not None:
+        result = _compare(loaded, scenarios, coupling | limits | {"method": method.value}, quiet=quiet)
+    elif sweep is not None:
+        result, drawn = _sweep(loaded, scenario, sweep, values, coupling | limits, quiet=quiet)
+    elif window is not None:
+        result = _roll(loaded, scenario, window, limits | {"method": method.value}, quiet=quiet)
+    elif outcomes is not None:
+        result = _hedge(loaded, scenario, outcomes, coupling, limits, risk_weight, risk_level, quiet=quiet)
+    else:
+        result = _plan(loaded, scenario, coupling | limits | {"method": method.value}, quiet=quiet)
+    if execute is not None and opened is not None:
+        drawn |= _execute(result, opened, execute, seed, force=force, quiet=quiet)
+    _write(loaded, result, drawn, output, figures, force=force, quiet=quiet)
+
+
+def _list_cases(*, asked: bool) -> None:
+    from hsmdc.dispatch import preset_names
+
+    if not asked:
+        typer.echo(
+            "Give a case: one of these, or a path that ends in .toml. See hsmdc dispatch --help.", err=True
+        )
+    for name in preset_names():
+        typer.echo(name)
+    if not asked:
+        raise typer.Exit(2)
+
+
+def _check_choice(**given: Any) -> None:
+    from hsmdc.errors import ConfigError
+
+    modes = [f"--{name}" for name in ("scenarios", "sweep", "window", "outcomes") if given[name] is not None]
+    if len(modes) > 1:
+        raise ConfigError(f"{' and '.join(modes)} exclude each other; give one")
+    if given["day"] is not None and given["trace"] is None:
+        raise ConfigError(
+            "--day picks a day of a trace; give --trace too (a case's own day stands in its [profiles])"
+        )
+    if given["execute"] is not None and (given["trace"] is None or modes):
+        raise ConfigError(
+            "--execute simulates a plan made on a trace; give --trace, and one scenario to plan"
+        )
+    if given["window"] is not None and given["trace"] is not None:
+        raise ConfigError("--window takes the case's own profiles; leave --trace out")
+
+
+def _check_outputs(*paths: Path | None, force: bool) -> None:
+    from hsmdc.errors import InputError
+
+    for path in paths:
+        if path is not None and path.exists() and not force:
+            raise InputError(f"{path} exists; use --force to overwrite it, or another name")
+        if path is not None and not path.resolve().parent.is_dir():
+            raise InputError(f"folder {path.resolve().parent} does not exist; make it first")
+
+
+def _open(path: Path | None) -> xr.Dataset | None:
+    if path is None:
+        return None
+    from hsmdc.traces import open_trace
+
+    return open_trace(path)
+
+
+def _plan(case: Case, scenario: str, options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
+    from hsmdc.dispatch import solve
+
+    with progress_bar("planning", quiet=quiet):
+        schedule = solve(case, scenario, **options)
+    if not quiet:
+        print_schedule(schedule)
+    return schedule
+
+
+def _compare(case: Case, scenarios: str, options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
+    from hsmdc.dispatch import SCENARIOS, solve
+    from hsmdc.dispatch.scenarios import compare, scenario_named
+
+    names = list(SCENARIOS) if scenarios == "all" else [name.strip() for name in scenarios.split(",")]
+    chosen = [scenario_named(name) for name in names]
+    schedules = []
+    with progress_bar("scenarios", quiet=quiet) as tick:
+        for done, one in enumerate(chosen):
+            schedules.append(solve(case, one, **options))
+            tick(done + 1, len(chosen))
+    table = compare(schedules)
+    if not quiet:
+        print_scenarios(case, table, coupled=options["trace"] is not None)
+    return table
+
+
+def _sweep(
+    case: Case, scenario: str, sweep: str, values: str | None, options: dict[str, Any], *, quiet: bool
+) -> tuple[xr.Dataset, dict[str, Any]]:
+    import xarray as xr
+
+    from hsmdc.dispatch import couple
+    from hsmdc.dispatch import sweep as run_sweep
+    from hsmdc.dispatch.figures import sensitivity_figure
+    from hsmdc.dispatch.sensitivity import DEFAULT_VALUES
+
+    names = list(DEFAULT_VALUES) if sweep == "all" else [name.strip() for name in sweep.split(",")]
+    points = _numbers(values, names)
+    trace = options.pop("trace")
+    coupling = {key: options.pop(key) for key in ("day", "scale", "gpu_power")}
+    case = case if trace is None else couple(case, trace, **coupling)
+    tables = []
+    for name in names:
+        with progress_bar(name, quiet=quiet) as tick:
+            tables.append(run_sweep(case, name, points, scenario=scenario, progress=tick, **options))
+        if not quiet:
+            print_sweep(tables[-1])
+    result = tables[0] if len(tables) == 1 else xr.merge([_prefixed(table) for table in tables])
+    return result, {"sensitivity": sensitivity_figure(tables)}
+
+
+def _numbers(values: str | None, names: list[str]) -> list[float] | None:
+    from hsmdc.errors import ConfigError
+
+    if values is None:
+        return None
+    if len(names) > 1:
+        raise ConfigError("--values belong to one --sweep; name one parameter")
+    try:
+        return [float(value) for value in values.split(",")]
+    except ValueError:
+        raise ConfigError(
+            f"--values {values!r} must be numbers with commas between, such as 1024,1280"
+        ) from None
+
+
+def _prefixed(table: xr.Dataset) -> xr.Dataset:
+    """One sweep among several: dimension and variables carry the parameter's name."""
+    parameter = table.attrs["parameter"]
+    renamed = table.rename({name: f"{parameter}_{name}" for name in table.data_vars})
+    return renamed.rename({"value": parameter}).drop_attrs()
+
+
+def _roll(case: Case, scenario: str, window: int, options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
+    from hsmdc.dispatch import roll
+
+    with progress_bar("rolling", quiet=quiet) as tick:
+        schedule = roll(case, scenario, window_days=window, progress=tick, **options)
+    if not quiet:
+        print_schedule(schedule)
+        for day, (gap, seconds) in enumerate(
+            zip(schedule["window_gap"].to_numpy(), schedule["window_solve_s"].to_numpy(), strict=True)
+        ):
+            typer.echo(f"  window from day {day + 1}: gap {percent(gap)}, {seconds:.1f} s")
+    return schedule
+
+
+def _hedge(
+    case: Case,
+    scenario: str,
+    count: int,
+    coupling: dict[str, Any],
+    limits: dict[str, Any],
+    risk_weight: float,
+    risk_level: float,
+    *,
+    quiet: bool,
+) -> xr.Dataset:
+    from hsmdc.dispatch import couple, perturbed_profiles, solve_stochastic
+
+    trace = coupling.pop("trace")
+    if trace is not None:
+        case = couple(case, trace, **coupling)
+    drawn = perturbed_profiles(case, count, seed=limits["seed"])
+    with progress_bar("hedging", quiet=quiet):
+        schedule = solve_stochastic(
+            case,
+            drawn,
+            scenario=scenario,
+            risk_weight=risk_weight,
+            risk_level=risk_level,
+            **({"gap": 1e-3} | limits),
+        )
+    if not quiet:
+        print_hedge(schedule)
+    return schedule
+
+
+def _execute(
+    schedule: xr.Dataset, trace: xr.Dataset, path: Path, seed: int, *, force: bool, quiet: bool
+) -> dict[str, Any]:
+    """Simulate the planned day on the trace's own facility, write it, and say how well plan and day agree."""
+    from hsmdc.dispatch import commit, compare_execution
+    from hsmdc.dispatch.coupling import trace_config
+    from hsmdc.dispatch.figures import execution_figure
+    from hsmdc.errors import InputError
+    from hsmdc.simulation import simulate
+    from hsmdc.traces import save_trace
+
+    config = trace_config(trace)
+    if config is None:
+        raise InputError(
+            "the trace carries no configuration, so its facility cannot be simulated; make it with simulate"
+        )
+    hours = float(schedule.attrs["slot_h"]) * schedule.sizes["slot"]
+    jobs = commit(schedule, trace)
+    start = schedule["time"].to_numpy()[0]
+    executed = simulate(config, jobs=jobs, start=start, duration=f"{hours:g}h", seed=seed)
+    save_trace(executed, path, force=force)
+    compared = compare_execution(schedule, executed)
+    if not quiet:
+        typer.echo(
+            f"Executed: {float(compared['executed_mwh']):.3f} MWh of training in {len(jobs)} jobs, planned "
+            f"{float(compared['planned_mwh']):.3f} MWh ({float(compared['energy_error']):+.2%}); trace in {path}"
+        )
+    return {"execution": execution_figure(schedule, executed)}
+
+
+def _write(
+    case: Case,
+    result: xr.Dataset,
+    drawn: dict[str, Any],
+    output: Path | None,
+    folder: Path | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from hsmdc.dispatch.figures import save_figures, schedule_figures
+    from hsmdc.dispatch.result import case_of, save_schedule
+
+    if output is not None:
+        save_schedule(result, output, force=force)
+        _say(f"Result in {output}", quiet=quiet)
+    if folder is None:
+        return
+    if "grid_kw" in result:
+        drawn = schedule_figures(case_of(result), result) | drawn
+    if drawn:
+        paths = save_figures(drawn, folder)
+        _say(f"Figures in {folder}: {', '.join(path.name for path in paths)}", quiet=quiet)
+
+
+def _say(text: str, *, quiet: bool) -> None:
+    if not quiet:
+        typer.echo(text)
