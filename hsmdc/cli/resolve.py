@@ -1,0 +1,94 @@
+"""`hsmdc resolve`: a window of a trace at a fine step."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hsmdc.cli.common import Force, Quiet, check_output, progress_bar
+
+
+def resolve(
+    trace: Annotated[Path, typer.Argument(help="Trace with its job table, as `hsmdc simulate` writes it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Window to write (netCDF, float32).")],
+    start: Annotated[str | None, typer.Option(help="First label, UTC. [default: the trace's first]")] = None,
+    duration: Annotated[str | None, typer.Option(help="10min, 1h, 1D … [default: to the end]")] = None,
+    step: Annotated[str, typer.Option(help="1ms or more; it must divide the trace's step.")] = "100ms",
+    synchrony: Annotated[
+        str | None,
+        typer.Option(
+            help="job: nodes of a job move together; node: each by itself. [default: as configured]"
+        ),
+    ] = None,
+    sample: Annotated[str, typer.Option(help="mean over each step, or instant at its label.")] = "mean",
+    minutes: Annotated[
+        str, typer.Option(help="trace: keep the trace's minute means; free: let the nodes make them.")
+    ] = "auto",
+    threads: Annotated[int, typer.Option(help="Threads; 0 takes all cores. The bytes do not change.")] = 0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the window's first ten minutes (png, pdf, svg).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Resolve a window of a trace at 1 ms or more: the same jobs, moment by moment.
+
+    \b
+    Examples:
+      hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h -o window.nc
+      hsmdc resolve year.nc --start 2018-07-04 --duration 1D --step 100ms --figure day.png -o day.nc
+      hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h --step 20ms --synchrony node -o fast.nc
+    """
+    import os
+
+    from hsmdc.errors import InputError
+    from hsmdc.traces import open_trace
+    from hsmdc.windowfile import save_window
+
+    check_output(output, force=force)
+    check_output(figure, force=force)
+    if threads < 0:
+        raise InputError(f"--threads {threads}: must be 0 (all cores) or more")
+    with open_trace(trace) as opened, progress_bar("resolving", quiet=quiet) as progress:
+        steps = save_window(
+            opened,
+            output,
+            start=start,
+            duration=duration,
+            step=step,
+            synchrony=synchrony,  # type: ignore[arg-type]  # checked where it is used
+            sample=sample,  # type: ignore[arg-type]
+            minutes=minutes,  # type: ignore[arg-type]
+            threads=threads or len(os.sched_getaffinity(0)),
+            force=force,
+            resume=resume,
+            progress=progress,
+        )
+    if not quiet:
+        _report(output, steps)
+    if figure is not None:
+        _draw(output, figure)
+
+
+def _report(path: Path, steps: int) -> None:
+    from hsmdc.traces import open_trace
+
+    with open_trace(path) as window:
+        power = window["it_power"]
+        typer.echo(
+            f"{path}: {steps} steps of {window.attrs['step_s']:g} s from {str(window['time'].values[0])[:19]} UTC"
+        )
+        typer.echo(
+            f"  IT power mean {float(power.mean()):.4f} MW, lowest {float(power.min()):.4f}, "
+            f"highest {float(power.max()):.4f}; synchrony {window.attrs['resolved_synchrony']}"
+        )
+
+
+def _draw(path: Path, figure: Path) -> None:
+    from hsmdc.node_figures import window_figure
+    from hsmdc.traces import open_trace
+
+    with open_trace(path) as window:
+        window_figure(window.isel(time=slice(0, round(600 / window.attrs["step_s"]))), figure)
+    typer.echo(f"{figure}: the first ten minutes")
