@@ -27,6 +27,8 @@ FOREVER = 2**62
 _MEMORY = 40.0
 #: Two int64 per step stay in a second-level cache of 1 MB, with room to spare.
 _STEPS_PER_BLOCK = 16384
+#: A short window at a coarse step must not pay for days.
+_LONGEST_BLOCK_NS = 3600 * NS_PER_S
 
 
 class Grid(NamedTuple):
@@ -59,7 +61,7 @@ class Block(NamedTuple):
 
 def grid_of(step_ns: int, interval_ns: int, theta_per_s: float) -> Grid:
     """The block grid: as long as the cache allows, and never shorter than the noise's memory."""
-    by_cache = _STEPS_PER_BLOCK * step_ns // interval_ns
+    by_cache = min(_STEPS_PER_BLOCK * step_ns, _LONGEST_BLOCK_NS) // interval_ns
     by_memory = -(-int(_MEMORY / theta_per_s * NS_PER_S) // interval_ns)
     return Grid(step_ns, interval_ns, max(by_cache, by_memory, 1))
 
