@@ -26,8 +26,9 @@ SHIPPED_TRACE = "nlr_llama2_70b_lora_16node_5hz.csv"
 _FEWEST_STEPS = 20
 _LONG_LOW = 1.5  # a low stretch longer than this many medians is no step of its own
 _STEP_NS = 20_000_000
-# The dip's median shape is blurred by steps out of line, so its depth is corrected against the sensor's view.
-_DIP_ROUNDS = 4
+# A dip moves the falling edge it hangs on, and its median shape is blurred by steps out of line: lengths and depth
+# are corrected against what the sensor shows of a simulated job.
+_ROUNDS = 5
 _DIP_WINDOW_S = 60.0
 _SCORED_S = 1800.0
 
@@ -56,6 +57,11 @@ class Steps(NamedTuple):
         return self.rise_s[1:] - self.fall_s[:-1]
 
     @property
+    def high_s(self) -> float:
+        """Median length of the high stretches."""
+        return float(np.median(self.fall_s - self.rise_s))
+
+    @property
     def regular(self) -> NDArray[np.bool_]:
         """Which low stretches belong to ordinary steps."""
         return self.low_s < _LONG_LOW * np.median(self.low_s)
@@ -71,6 +77,8 @@ class Scores(NamedTuple):
 
     wasserstein_pu: float
     period_s: tuple[float, float]
+    high_s: tuple[float, float]
+    low_s: tuple[float, float]
     dip_w: tuple[float, float]
     dip_depth: tuple[float, float]
 
@@ -147,12 +155,23 @@ def fit_telemetry(
         ),
         "phases": _phases(telemetry, steps, tdp_w),
     }
-    for _ in range(_DIP_ROUNDS):
+    for _ in range(_ROUNDS):
         workload = Workload(**about, **_chain(telemetry, steps, levels, sojourns, tdp_w, theta_per_s))
         scores = score_workload(workload, telemetry, tdp_w=tdp_w, theta_per_s=theta_per_s)
-        measured_w, simulated_w = scores.dip_w
-        levels = levels._replace(ar=levels.ba - (levels.ba - levels.ar) * measured_w / simulated_w)
+        levels, sojourns = _corrected(scores, levels, sojourns)
     return TelemetryFit(workload, scores)
+
+
+def _corrected(scores: "Scores", levels: "_Levels", sojourns: "_Levels") -> tuple["_Levels", "_Levels"]:
+    """Levels and sojourns moved by what the sensor shows of them too much or too little."""
+    measured_w, simulated_w = scores.dip_w
+    high_s, low_s = (measured - simulated for measured, simulated in (scores.high_s, scores.low_s))
+    return (
+        levels._replace(ar=levels.ba - (levels.ba - levels.ar) * measured_w / simulated_w),
+        sojourns._replace(
+            ps=sojourns.ps + high_s, lc=sojourns.lc + 0.5 * low_s, ba=sojourns.ba + 0.5 * low_s
+        ),
+    )
 
 
 def find_steps(telemetry: Telemetry) -> Steps:
@@ -186,10 +205,10 @@ def find_steps(telemetry: Telemetry) -> Steps:
 def _two_levels(power_w: Floats) -> tuple[float, float]:
     """Medians of the two clusters of the power above half its maximum."""
     busy = power_w[power_w > 0.5 * power_w.max()]
-    middle = 0.5 * (busy.min() + busy.max())
-    for _ in range(50):
-        low, high = np.median(busy[busy <= middle]), np.median(busy[busy > middle])
+    low, high = busy.min(), busy.max()
+    for _ in range(50 if high > low else 0):
         middle = 0.5 * (low + high)
+        low, high = np.median(busy[busy <= middle]), np.median(busy[busy > middle])
     return float(low), float(high)
 
 
@@ -251,8 +270,8 @@ def _levels_and_sojourns(telemetry: Telemetry, steps: Steps) -> tuple[_Levels, _
 def _dip(telemetry: Telemetry, steps: Steps) -> tuple[float, float, Floats]:
     """Level [W] and length [s] of the dip at the end of a step, and the range of its length about 1.
 
-    The range has the mean and the variance of the dips' depths; one in ten of the shipped trace's is three times as
-    deep as the others.
+    The range has the mean and the mean absolute deviation of the dips' depths: in the shipped trace one in ten is three
+    times as deep as the others, which a variance would overrate.
 
     The median shape of the falling edge is matched by high, dip, low under the sensor's running mean; the
     level follows linearly for each length tried.
@@ -275,7 +294,7 @@ def _dip(telemetry: Telemetry, steps: Steps) -> tuple[float, float, Floats]:
             if error < best[0] and 0.0 < level < low:
                 best = (error, level, float(dip_s))
     depth = _dips_w(telemetry, steps)
-    reach = np.sqrt(3.0) * depth.std() / depth.mean()
+    reach = 2.0 * np.abs(depth / depth.mean() - 1.0).mean()
     return best[1], best[2], np.maximum(1.0 + reach * np.array([-1.0, 1.0]), 0.1)
 
 
@@ -388,6 +407,8 @@ def score_workload(
     return Scores(
         float(wasserstein(measured_w / tdp_w, simulated.node_w / tdp_w)),
         (steps.period_s, found.period_s),
+        (steps.high_s, found.high_s),
+        (float(np.median(steps.low_s)), float(np.median(found.low_s))),
         (float(_dips_w(telemetry, steps).mean()), float(_dips_w(simulated, found).mean())),
         (
             float(np.mean(dip_depth(measured_w, sample_s, _DIP_WINDOW_S))),
