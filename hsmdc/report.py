@@ -10,6 +10,7 @@ import platform
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -194,29 +195,32 @@ def _comparison(members: Sequence[xr.Dataset], reference: Reference) -> str:
         (figures.load_duration, "Load-duration curves; points are the reference's figures."),
         (figures.ramp_sizes, "How often power changes by more than a given size from one step to the next."),
     ]
-    images, absent = [], []
-    for draw, caption in wanted:
-        try:
-            images.append(parts.figure_image(draw(members, reference), caption))
-        except InputError as error:
-            absent.append(f"Not drawn: {caption} Reason: {error}.")
-    return parts.section("Comparison with the reference", *images, parts.paragraphs(absent))
+    drawn = [_drawn(partial(draw, members, reference), caption) for draw, caption in wanted]
+    return parts.section("Comparison with the reference", *drawn)
+
+
+def _drawn(draw: Callable[[], Figure], caption: str) -> str:
+    """The figure, or a line that says why there is none."""
+    try:
+        return parts.figure_image(draw(), caption)
+    except InputError as error:
+        return parts.paragraphs([f"Not drawn: {caption} Reason: {error}."])
 
 
 def _trace_section(trace: xr.Dataset) -> str:
+    config = _config(trace)
+    cooled = "hvac_power" in trace
     blocks = [
         parts.zoomable(trace),
-        parts.figure_image(figures.year_overview(trace), "Daily range and mean of the load."),
+        _drawn(lambda: figures.year_overview(trace), "Daily range and mean of the load."),
     ]
-    if "hvac_power" in trace:
+    if cooled:
         blocks.append(
-            parts.figure_image(figures.day_decomposition(trace), "The day of the widest swing, by use.")
+            _drawn(lambda: figures.day_decomposition(trace), "The day of the widest swing, by use.")
         )
-    config = _config(trace)
-    if config is not None and "hvac_power" in trace:
-        blocks.append(
-            parts.figure_image(_step_response(config), "Cooling answers a step of IT load late and slowly.")
-        )
+    if cooled and config is not None:
+        caption = "Cooling answers a step of IT load late and slowly."
+        blocks.append(parts.figure_image(_step_response(config), caption))
     if config is not None:
         blocks.append(_node_histogram(config))
     return parts.section("The load", *blocks)

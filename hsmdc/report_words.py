@@ -88,18 +88,55 @@ def load_facts(trace: xr.Dataset) -> list[tuple[str, str]]:
     exceeded = metrics.load_duration_curve(values, [0.01, 0.05, 0.5])
     days = values.size * series.step_s / 86400
     facts = [
-        ("period", f"from {_minute(series.times[0])} UTC, {days:g} days, step {series.step_s:g} s"),
+        (
+            "period",
+            f"from {_minute(series.times[0])} UTC, {_span(days * 86400)}, step {_span(series.step_s)}",
+        ),
         ("load", "whole facility" if load.name == "facility_power" else "IT only"),
         ("peak", f"{np.nanmax(values):.3f} MW at {at}"),
-        ("mean", f"{mean:.3f} MW ({mean * days * 24:,.0f} MWh)"),
+        ("mean", f"{mean:.3f} MW ({_plain(mean * days * 24)} MWh)"),
         ("load factor", f"{float(metrics.load_factor(values)):.3f}"),
         ("exceeded 1 %, 5 %, 50 % of the time", " / ".join(f"{v:.3f}" for v in exceeded) + " MW"),
     ]
     facts += _ramp_facts(series)
+    facts += _grid_facts(series)
     if "facility_power" in trace:
         pue = float(trace["facility_power"].sum() / trace["it_power"].sum())
         facts.append(("PUE, energy-weighted", f"{pue:.3f}"))
     return facts
+
+
+def _grid_facts(series: metrics.Series) -> list[tuple[str, str]]:
+    """What the grid feels of a sub-second trace; nothing for a coarser or a very short one."""
+    try:
+        found = metrics.grid_summary(series.values, series.step_s)
+    except InputError:
+        return []
+    ramps = [
+        f"{float(ramp.max()):.3f} MW in {float(ramp['horizon']):g} s"
+        for ramp in abs(found["ramp_mw"]).transpose("horizon", ...)
+    ]
+    swings = [f"{float(s):.3f} MW in {float(s['window']):g} s" for s in found["swing_mw"]]
+    effective = math.sqrt(float(found["band_energy_mw2"]))
+    return [
+        ("changes exceeded 0.1 % of the time", ", ".join(ramps)),
+        ("largest swing", ", ".join(swings)),
+        (
+            "oscillation, 0.1 to 2.5 Hz",
+            f"{effective:.4f} MW RMS, period {float(found['dominant_period_s']):.2f} s",
+        ),
+        (
+            "deepest dip within 10 s",
+            f"{100 * float(found['dip_depth'].sel(window=10.0)):.1f} % of the median",
+        ),
+    ]
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
 
 
 def _minute(time: np.datetime64) -> str:
@@ -114,5 +151,5 @@ def _ramp_facts(series: metrics.Series) -> list[tuple[str, str]]:
         except InputError:
             continue  # a horizon below the step or beyond the trace has no ramps to report
         up, down = np.nanmax(change), np.nanmin(change)
-        facts.append((f"largest change within {span_s / 60:g} min", f"{up:+.3f} / {down:+.3f} MW"))
+        facts.append((f"largest change within {_span(span_s)}", f"{up:+.3f} / {down:+.3f} MW"))
     return facts

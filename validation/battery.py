@@ -62,6 +62,7 @@ def validate(
     """
     ref = reference if isinstance(reference, Reference) else load_reference(reference)
     chosen = _choose_gates(gates, ref)
+    chosen.check_levels(ref.levels, ref.name)
     scored = _by_level(traces, ref)
     if not scored:
         raise InputError("no trace to validate")

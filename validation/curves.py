@@ -31,7 +31,7 @@ def curves(power: Series, edges_mw: Floats) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Without the hourly curves when the trace has less than a week of whole hours.
+        Without the curves that the length or the step of the trace does not allow.
     """
     change = np.abs(ramps(power.values, power.step_s, power.step_s))
     result = xr.Dataset(
@@ -50,16 +50,17 @@ def curves(power: Series, edges_mw: Floats) -> xr.Dataset:
 
 
 def hourly_curves(power: Series) -> xr.Dataset:
-    """Hourly means [MW] and their autocorrelation to one week; empty where there are none."""
+    """Hourly means [MW] and their autocorrelation to one week, as far as the series allows them."""
     try:
         hourly = averaged(power, _HOUR_S)
-        acf = autocorrelation(hourly.values, ACF_LAGS_H)
     except InputError:
         return xr.Dataset()
-    return xr.Dataset(
-        {"hourly": ("hour", hourly.values), "acf": ("lag", acf)},
-        coords={"hour": hourly.times, "lag": np.arange(ACF_LAGS_H + 1)},
-    )
+    result = xr.Dataset({"hourly": ("hour", hourly.values)}, coords={"hour": hourly.times})
+    try:
+        acf = autocorrelation(hourly.values, ACF_LAGS_H)
+    except InputError:
+        return result
+    return result.assign(acf=("lag", acf)).assign_coords(lag=np.arange(ACF_LAGS_H + 1))
 
 
 def week_curves(power: Series) -> xr.Dataset:

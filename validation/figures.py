@@ -39,7 +39,7 @@ def marginals(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
         figure, panels = _panels(len(levels))
         for axes, (level, group) in zip(panels, levels.items(), strict=True):
             theirs = _reference_hourly(reference, level)
-            if theirs is None:
+            if theirs is None or not all("hourly" in member for member in group):
                 _band(axes, group[0]["power"].values, _stack(group, "density"), "model")
                 _mark_statistics(axes, reference, level)
                 axes.set_title(f"{level_name(level)}, {_step_words(float(group[0].attrs['step_s']))}")
@@ -179,9 +179,16 @@ def year_overview(trace: xr.Dataset) -> Figure:
     """Lowest, mean and highest power of every day of a trace.
 
     The load is `facility_power` where the trace has it, else `it_power` [MW].
+
+    Raises
+    ------
+    InputError
+        The trace has less than two days.
     """
     load = trace["facility_power"] if "facility_power" in trace else trace["it_power"]
     days = load.to_series().resample("1D")
+    if len(days) < 2:
+        raise InputError("an overview by day needs a trace of two days or more")
     low, mean, high = days.min(), days.mean(), days.max()
     with house_style():
         figure, axes = _single(2.2)
@@ -385,8 +392,9 @@ def _mark_load_duration(axes: Axes, reference: Reference, level: float, colour: 
 
 
 def _add_hourly_model(axes: Axes, members: Sequence[xr.Dataset], level: float, step_s: float) -> None:
-    same = [m for m in members if m.attrs["utilization"] == level and "hourly" in m and step_s == _HOUR_S]
-    if same:
+    placed = [m for m in members if "hourly" in m and m.sizes["hour"] > 1]
+    same = [m for m in placed if np.array_equal(m.attrs["utilization"], level, equal_nan=True)]
+    if same and step_s == _HOUR_S:
         change = np.abs(np.diff(same[0]["hourly"].values))
         share = np.geomspace(1.0, 1.0 / change.size, 101)
         label = f"model {level_name(level)}, 1 h"
@@ -430,7 +438,7 @@ def _date_axis(axes: Axes) -> None:
 
 def _hour_axis(axes: Axes) -> None:
     dates = _date_ticks()
-    axes.xaxis.set_major_locator(dates.HourLocator(byhour=range(0, 24, 3)))
+    axes.xaxis.set_major_locator(dates.AutoDateLocator(minticks=5, maxticks=9))
     axes.xaxis.set_major_formatter(dates.DateFormatter("%H:%M"))
 
 

@@ -4,9 +4,9 @@ import math
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hsmdc.errors import ConfigError, InputError
 
@@ -51,9 +51,31 @@ class Gate(BaseModel):
             raise ValueError(f"unknown score '{name}'; known: {', '.join(SCORES)}")
         return name
 
+    @model_validator(mode="after")
+    def _meaningful(self) -> Self:
+        group = SCORES[self.metric].group
+        if self.compares and group not in ("table", "queue"):
+            raise ValueError(f"'{self.metric}' has no value in a reference; use at_most or at_least")
+        if self.limit < 0.0 and self.kind not in ("at_most", "at_least"):
+            raise ValueError(f"limit = {self.limit:g} must not be negative")
+        if group == "levels" and self.utilization is not None:
+            raise ValueError(f"'{self.metric}' is taken across all levels; leave utilization out")
+        return self
+
+    @property
+    def compares(self) -> bool:
+        """Whether the score is compared with the reference's value of the same name."""
+        return self.kind in ("absolute", "relative")
+
     def applies(self, utilization: float) -> bool:
         """Whether the gate asks anything at this level."""
         return self.utilization is None or _among(utilization, self.utilization)
+
+    def overlaps(self, other: Self) -> bool:
+        """Whether some level falls under both gates."""
+        if self.utilization is None or other.utilization is None:
+            return True
+        return any(_among(level, other.utilization) for level in self.utilization)
 
     def role(self, utilization: float) -> str:
         """'fitted' where the calibration has used the reference's value, else 'held_out'; 'mixed' across levels."""
@@ -100,6 +122,30 @@ class Gates(BaseModel):
     name: str
     title: str
     gate: tuple[Gate, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_gate_per_score(self) -> Self:
+        for index, gate in enumerate(self.gate):
+            for other in self.gate[:index]:
+                if gate.metric == other.metric and gate.overlaps(other):
+                    raise ValueError(f"two gates on '{gate.metric}' at the same level; keep one")
+        return self
+
+    def check_levels(self, levels: tuple[float, ...], reference: str) -> None:
+        """Refuse a gate that names a level the reference has not.
+
+        Raises
+        ------
+        InputError
+        """
+        for gate in self.gate:
+            absent = [u for u in gate.utilization or () if not _among(u, levels)]
+            if absent:
+                known = ", ".join(f"{level:g}" for level in levels)
+                raise InputError(
+                    f"gates {self.name}: the gate on {gate.metric} names utilization {absent[0]:g}, but "
+                    f"{reference} has {known}"
+                )
 
     def find(self, metric: str, utilization: float) -> Gate | None:
         """The gate on this score at this level, if there is one."""

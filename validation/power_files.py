@@ -88,7 +88,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _read_netcdf(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
     try:
-        dataset = xr.open_dataset(path)
+        dataset = xr.open_dataset(path, decode_timedelta=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable netCDF file: {error}") from error
     with dataset:
@@ -136,6 +136,10 @@ def _line(row: int, path: Path) -> str:
 def _times(column: pd.Series, path: Path) -> np.ndarray:
     if len(column) < 2:
         raise InputError(f"{path}: {len(column)} samples; a reference needs at least two")
+    if column.dtype.kind in "iuf":
+        raise InputError(
+            f"{path}: times are plain numbers, which may mean anything; write dates like 2018-01-31T13:00"
+        )
     stamps = pd.to_datetime(
         column, errors="coerce", utc=True, format=None if column.dtype.kind == "M" else "ISO8601"
     )

@@ -138,6 +138,8 @@ def load_reference(
         Unknown name, absent file, or a file that breaks the rules, with row and mend.
     """
     if str(source) == NLR:
+        if utilization is not None or column is not None:
+            raise InputError(f"{NLR} has its own levels and columns; leave utilization and column out")
         return _load_nlr()
     path = Path(source)
     if not path.is_file():
@@ -151,10 +153,25 @@ def load_reference(
 def reference_from_series(
     power: xr.DataArray, *, name: str, source: str = "", utilization: float | None = None
 ) -> Reference:
-    """Make a reference of a series of power [MW]; its statistics are those of the series, at its step."""
+    """Make a reference of a series of power [MW]; its statistics are those of the series, at its step.
+
+    `utilization` is the mean share of busy nodes; without it, every trace is compared with the series.
+
+    Raises
+    ------
+    InputError
+        An irregular series, or a utilisation that is no share.
+    """
     level = math.nan if utilization is None else float(utilization)
+    if not (math.isnan(level) or 0.0 < level < 1.0):
+        raise InputError(
+            f"utilization = {level:g} must lie between 0 and 1: it is the mean share of busy nodes"
+        )
     series = as_series(power, f"reference {name}")
-    values = {key: ("utilization", [value]) for key, value in power_statistics(series.values).items()}
+    found = power_statistics(series.values)
+    if not math.isnan(level):
+        found["occupancy"] = level
+    values = {key: ("utilization", [value]) for key, value in found.items()}
     return Reference(
         name=name,
         title=name,

@@ -47,12 +47,16 @@ def judged(
     mean_mw: float,
 ) -> Row:
     """The row of a score that was computed: the mean over members against the gate."""
-    value = float(values.mean())
+    value, note = float(values.mean()), ""
     if gate is None:
         verdict = REPORTED
+    elif gate.compares and math.isnan(target):
+        verdict, note = NOT_ASSESSED, f"the reference gives no {metric} at utilization {level:g}"
     else:
         verdict = PASS if gate.holds(value, target, mean_mw) else FAIL
-    return _row(metric, level, target, gate, value=value, band=band, members=values.size, verdict=verdict)
+    return _row(
+        metric, level, target, gate, value=value, band=band, members=values.size, verdict=verdict, note=note
+    )
 
 
 def unassessed(

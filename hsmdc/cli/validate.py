@@ -33,6 +33,9 @@ def validate(
         typer.Option(help="Shipped reference, or a .csv, .nc or .parquet file of power against time (UTC)."),
     ] = "nlr-colocation-10mw",
     column: Annotated[str | None, typer.Option(help="Power column of a reference file.")] = None,
+    utilization: Annotated[
+        float | None, typer.Option(help="Mean share of busy nodes of a reference file, if it is known.")
+    ] = None,
     allow_missing: Annotated[
         bool,
         typer.Option(
@@ -70,7 +73,7 @@ def validate(
 
     files = traces or []
     _check_arguments(files, battery, output, force=force)
-    target = load_reference(reference, column=column, allow_missing=allow_missing)
+    target = load_reference(reference, utilization=utilization, column=column, allow_missing=allow_missing)
     chosen = load_gates(gates) if gates else None
     run = _Run()
     with progress_bar("validating", quiet=quiet) as tick:
@@ -148,7 +151,7 @@ def _score_battery(run: _Run, config: str, seeds: int, target: Reference, tick: 
 
     if "occupancy" not in target.statistics:
         raise InputError(
-            f"--battery needs a reference that gives the occupancy of its levels; {target.name} does not"
+            f"--battery needs to know how busy {target.name} is; give --utilization, its mean share of busy nodes"
         )
     resolved = load_config(config)
     runs = [(level, seed) for level in target.levels for seed in range(1, seeds + 1)]

@@ -104,11 +104,23 @@ def test_load_facts_by_hand():
     trace = xr.Dataset({"it_power": ("time", power)}, {"time": times})
     facts = dict(report_words.load_facts(trace))
     assert facts["peak"] == "10.000 MW at 2018-01-01 00:30"
-    assert facts["mean"].startswith("5.000 MW (5 MWh)")
+    assert facts["mean"] == "5.000 MW (5 MWh)"
     assert facts["load factor"] == "0.500"
     assert facts["largest change within 15 min"] == "+6.000 / -6.000 MW"
     assert "largest change within 1 min" not in facts
     assert "PUE, energy-weighted" not in facts
+
+
+@pytest.mark.parametrize("minutes", [2, 60, 1440, 3 * 1440, 9 * 1440])
+def test_a_short_trace_has_a_report_too(year, nlr, tmp_path, minutes):
+    trace = year.isel(time=slice(0, minutes))
+    member = score(trace, nlr)
+    scores = validate([member], nlr)
+    page = write_report(tmp_path / "r.html", scores=scores, members=[member], reference=nlr, trace=trace)
+    text = page.read_text(encoding="utf-8")
+    assert ("Not drawn: Daily range" in text) == (minutes <= 1440)
+    assert ("Not drawn: Autocorrelation" in text) == (minutes <= 168 * 60)
+    assert "Load-duration curves" in text
 
 
 def payload(html: str) -> dict:
@@ -206,3 +218,14 @@ def test_the_page_prints(browser):
     document = browser.pdf()
     assert document.startswith(b"%PDF")
     assert browser.console() == []
+
+
+def test_a_sub_second_trace_says_what_the_grid_feels():
+    t = 0.1 * np.arange(1200)
+    times = np.datetime64("2018-01-01", "ns") + np.arange(1200) * np.timedelta64(100, "ms")
+    power = 5.0 + 0.5 * np.sin(2 * np.pi * t)
+    facts = dict(report_words.load_facts(xr.Dataset({"it_power": ("time", power)}, {"time": times})))
+    assert facts["oscillation, 0.1 to 2.5 Hz"].endswith("MW RMS, period 1.00 s")
+    assert facts["oscillation, 0.1 to 2.5 Hz"].startswith("0.35")
+    assert "MW in 0.1 s" in facts["changes exceeded 0.1 % of the time"]
+    assert facts["deepest dip within 10 s"].startswith("9.")

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from hsmdc.errors import InputError
-from hsmdc.validation import load_gates, reference_from_series, score, validate
+from hsmdc.validation import Gates, load_gates, reference_from_series, score, validate
 from hsmdc.validation.catalogue import SCORES
 
 
@@ -217,3 +217,12 @@ def test_gates_of_ones_own_decide(make_trace, nlr, tmp_path):
     scores = validate(make_trace(days=30), nlr, load_gates(path))
     assert scores.attrs["verdict"] == "pass"
     assert (scores.attrs["passed"], scores.attrs["failed"], scores.attrs["not_assessed"]) == (1, 0, 0)
+
+
+def test_a_gate_without_a_reference_value_is_not_assessed(make_trace, nlr):
+    trace = make_trace(0.2, days=20)
+    gate = {"metric": "mean_wait_h", "kind": "relative", "limit": 0.05}
+    gates = Gates.model_validate({"name": "g", "title": "G", "gate": [gate]})
+    found = row(validate(trace, nlr, gates), "mean_wait_h", 0.2)
+    assert found["verdict"] == "not assessed"
+    assert found["note"] == "the reference gives no mean_wait_h at utilization 0.2"

@@ -122,7 +122,7 @@ def test_a_battery_needs_occupancies_to_aim_at(tmp_path, nlr):
     table.to_csv(tmp_path / "metered.csv", index=False)
     done = run("--battery", "paper", "--reference", tmp_path / "metered.csv")
     assert done.returncode == 2
-    assert "--battery needs a reference that gives the occupancy" in done.stderr
+    assert "give --utilization, its mean share of busy nodes" in done.stderr
 
 
 def test_help_shows_an_example():

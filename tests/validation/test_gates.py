@@ -4,7 +4,7 @@ import pytest
 
 from hsmdc.errors import ConfigError, InputError
 from hsmdc.validation import load_gates
-from hsmdc.validation.gates import Gate, shipped_gates
+from hsmdc.validation.gates import Gate, Gates, shipped_gates
 
 GOOD = """
 name = "mine"
@@ -95,3 +95,41 @@ def test_a_good_file_loads(tmp_path):
     path = tmp_path / "gates.toml"
     path.write_text(GOOD)
     assert load_gates(path).gate[0].words == "± 1 %"
+
+
+def gate(**changes) -> str:
+    values = {"metric": '"mean_mw"', "kind": '"relative"', "limit": "0.01"} | changes
+    return "\n[[gate]]\n" + "".join(f"{name} = {value}\n" for name, value in values.items())
+
+
+HEAD = 'name = "mine"\ntitle = "Mine"\n'
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        (gate(metric='"w1_mw"'), "'w1_mw' has no value in a reference; use at_most or at_least"),
+        (gate(limit="-0.01"), "must not be negative"),
+        (gate(metric='"r2_std"', kind='"at_least"', utilization="[0.6]"), "taken across all levels"),
+        (gate() + gate(utilization="[0.6]"), "two gates on 'mean_mw' at the same level"),
+    ],
+)
+def test_gates_that_mean_nothing_are_refused(tmp_path, gates, message):
+    path = tmp_path / "gates.toml"
+    path.write_text(HEAD + gates)
+    with pytest.raises(ConfigError, match=message):
+        load_gates(path)
+
+
+def test_gates_on_different_levels_of_one_score_are_fine(tmp_path):
+    path = tmp_path / "gates.toml"
+    path.write_text(HEAD + gate(utilization="[0.2]") + gate(utilization="[0.6]", limit="0.02"))
+    assert [load_gates(path).find("mean_mw", level).limit for level in (0.2, 0.6)] == [0.01, 0.02]
+
+
+def test_a_level_the_reference_has_not_is_refused():
+    gates = Gates(
+        name="g", title="G", gate=(Gate(metric="mean_mw", kind="relative", limit=0.1, utilization=(0.5,)),)
+    )
+    with pytest.raises(InputError, match=r"names utilization 0.5, but nlr has 0.2, 0.6"):
+        gates.check_levels((0.2, 0.6), "nlr")

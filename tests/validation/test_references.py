@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 from hsmdc.errors import InputError
+from hsmdc.traces import save_trace, trace_dataset
 from hsmdc.validation import load_reference, metrics, reference_from_series
 
 
@@ -164,3 +165,34 @@ def test_a_series_in_memory_is_a_reference():
     assert reference.level_of(None) is not None
     assert reference.statistic("mean_mw", np.nan) == 2.0
     assert reference.statistics_step_s == 3600.0
+
+
+def test_a_trace_file_of_this_package_can_be_a_reference(make_trace, tmp_path):
+    made = make_trace(days=2)
+    trace = trace_dataset(
+        start=made["time"].values[0],
+        step_s=60.0,
+        series={"it_power": made["it_power"].values, "busy_nodes": np.ones(2880)},
+        jobs={name: made[name].values for name in ("job_arrival", "job_start", "job_end", "job_nodes")},
+    )
+    save_trace(trace, tmp_path / "trace.nc")
+    reference = load_reference(tmp_path / "trace.nc", utilization=0.4)
+    np.testing.assert_array_equal(reference.series_at(0.4), made["it_power"])
+    assert reference.statistic("occupancy", 0.4) == 0.4
+
+
+@pytest.mark.parametrize("utilization", [0.0, 1.0, 1.2, -0.1])
+def test_a_utilization_that_is_no_share_is_refused(utilization):
+    power = xr.DataArray([1.0, 3.0], coords={"time": HOURS[:2]}, dims="time")
+    with pytest.raises(InputError, match="must lie between 0 and 1"):
+        reference_from_series(power, name="mine", utilization=utilization)
+
+
+def test_the_shipped_reference_takes_no_options():
+    with pytest.raises(InputError, match="has its own levels"):
+        load_reference("nlr-colocation-10mw", utilization=0.6)
+
+
+def test_a_column_of_plain_numbers_is_no_time(tmp_path):
+    with pytest.raises(InputError, match="times are plain numbers"):
+        load_reference(write(tmp_path, frame().assign(time=range(72))))
