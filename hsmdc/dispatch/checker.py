@@ -82,21 +82,28 @@ def _runs(schedule: xr.Dataset, index: int) -> list[_Run]:
 
 def _task_faults(case: Case, schedule: xr.Dataset, index: int) -> list[str]:
     name = case.task[index].name
-    runs = _runs(schedule, index)
+    runs, modes = _runs(schedule, index), _modes(case, index)
     ideal = schedule.attrs["scenario_modes"] == "ideal"
     faults = []
     for run in runs:
-        faults += [
-            f"{name}, run of slot {run.start}: {fault}" for fault in _run_faults(case, index, run, ideal)
-        ]
+        broken = _run_faults(case, index, run, modes, ideal)
+        faults += [f"{name}, run of slot {run.start}: {fault}" for fault in broken]
     return faults + _path_faults(case, schedule, index, runs) + _progress_faults(case, schedule, index, runs)
 
 
-def _run_faults(case: Case, index: int, run: _Run, ideal: bool) -> list[str]:
+Modes = dict[tuple[int, int, int], tuple[int, float]]
+
+
+def _modes(case: Case, index: int) -> Modes:
+    """GPUs and pace of every feasible mode."""
+    columns = ("pipeline", "tensor", "data", "gpus", "pace")
+    table = feasible_modes(case, case.task[index])
+    rows = zip(*(table[column].tolist() for column in columns), strict=True)
+    return {(p, q, d): (gpus, pace) for p, q, d, gpus, pace in rows}
+
+
+def _run_faults(case: Case, index: int, run: _Run, modes: Modes, ideal: bool) -> list[str]:
     task = case.task[index]
-    table = feasible_modes(case, task)
-    keys = zip(table["pipeline"], table["tensor"], table["data"], strict=True)
-    modes = dict(zip(keys, zip(table["gpus"], table["pace"], strict=True), strict=True))
     if run.key not in modes:
         return [f"{run.key} is no feasible mode"]
     gpus, pace = modes[run.key]

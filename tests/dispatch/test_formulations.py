@@ -1,0 +1,156 @@
+"""Formulations against each other and against enumeration, on small random cases.
+
+The oracle below shares no code with the graphs: it walks every execution of a tiny case by recursion and costs it by
+hand.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from hsmdc.dispatch import effective_modes, solve
+from hsmdc.dispatch.case import Case, Task
+from hsmdc.dispatch.workload import tranche
+from hsmdc.errors import SolverError
+
+Load = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def executions(case: Case, task: Task) -> set[Load]:
+    """(GPUs, IT kW) per slot of every path of a task that ends in time."""
+    modes = effective_modes(case, task)
+    shapes = list(zip(modes["pipeline"], modes["tensor"], modes["gpus"], modes["pace"], strict=True))
+    segment = tranche(case, task).segment_gpu_hours
+    found: set[Load] = set()
+
+    def extend(
+        slot: int, done: int, last: tuple[int, int] | None, gpus: list[float], kw: list[float]
+    ) -> None:
+        if slot == case.slots:
+            if done == task.segments:
+                found.add((tuple(gpus), tuple(kw)))
+            return
+        extend(slot + 1, done, last, [*gpus, 0.0], [*kw, 0.0])
+        for p, q, n, pace in shapes:
+            if case.graph.transitions == "data-only" and last not in (None, (p, q)):
+                continue
+            for dk in range(1, task.segments - done + 1):
+                hours = dk * segment / pace
+                length = math.ceil(hours - 1e-9)
+                if slot + length > case.slots:
+                    break
+                power = [n * case.site.gpu_power_kw * min(1.0, hours - i) for i in range(length)]
+                extend(slot + length, done + dk, (p, q), [*gpus, *[float(n)] * length], [*kw, *power])
+
+    extend(0, 0, None, [], [])
+    return found
+
+
+def power_cost(case: Case, it_kw: np.ndarray) -> float:
+    """Cost without a battery: in each slot the cheaper of curtailing the surplus alone or everything."""
+    total = 0.0
+    for slot in range(case.slots):
+        load = case.pue[slot] * (case.base_it_kw[slot] + it_kw[slot])
+        renewable, price = case.renewable_kw[slot], case.price_usd_per_kwh[slot]
+        least = max(renewable - load, 0.0)
+        penalty = case.site.curtailment_usd_per_mwh / 1e3
+        options = [price * (load - renewable + cut) + penalty * cut for cut in (least, renewable)]
+        total += min(options) * case.horizon.slot_h
+    return total
+
+
+def joint_loads(case: Case) -> Iterator[np.ndarray]:
+    """IT kW per slot of every combination of executions within the pool."""
+    for combination in itertools.product(*(executions(case, task) for task in case.task)):
+        gpus = np.sum([load[0] for load in combination], axis=0)
+        if gpus.max() <= case.site.gpu_total:
+            yield np.sum([load[1] for load in combination], axis=0)
+
+
+def cheapest(case: Case) -> float:
+    """The optimum of S4 by enumeration; infinite if there is no execution."""
+    return min((power_cost(case, load) for load in joint_loads(case)), default=math.inf)
+
+
+def cost_or_inf(case: Case, scenario: str = "S4", **options: object) -> float:
+    """Optimal cost, or infinity where the solver proves that there is no schedule."""
+    try:
+        return float(solve(case, scenario, gap=0.0, **options).cost_usd)
+    except SolverError as error:
+        if "cannot be met" in str(error):
+            return math.inf
+        raise
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_compact_and_full_graphs_agree(small_case: Callable[..., Case], block: int) -> None:
+    """200 random cases: 100 with any transitions, 100 with restricted ones; battery in every other."""
+    for seed in range(20 * block, 20 * block + 20):
+        transitions = "any" if seed % 2 else "data-only"
+        case = small_case(seed, graph={"edges": "all", "transitions": transitions})
+        scenario = "S6" if seed % 4 < 2 else "S4"
+        compact = cost_or_inf(case, scenario, formulation="compact")
+        full = cost_or_inf(case, scenario, formulation="full")
+        assert compact == pytest.approx(full, rel=1e-6, abs=1e-7), f"seed {seed}"
+
+
+@pytest.mark.parametrize("transitions", ["any", "data-only"])
+@pytest.mark.parametrize("seed", range(12))
+def test_optimum_is_that_of_enumeration(small_case: Callable[..., Case], seed: int, transitions: str) -> None:
+    case = small_case(seed, slots=5, segments=2, graph={"edges": "all", "transitions": transitions})
+    assert cost_or_inf(case) == pytest.approx(cheapest(case), rel=1e-6, abs=1e-7)
+    assert cost_or_inf(case, formulation="full") == pytest.approx(cheapest(case), rel=1e-6, abs=1e-7)
+
+
+def test_enumeration_sees_feasible_and_infeasible_cases(small_case: Callable[..., Case]) -> None:
+    """The twelve cases above are no trivial sample."""
+    costs = [cheapest(small_case(seed, slots=5, segments=2)) for seed in range(12)]
+    assert sum(math.isfinite(cost) for cost in costs) >= 8
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_all_edges_never_cost_more_than_pruned(small_case: Callable[..., Case], seed: int) -> None:
+    case = small_case(seed)
+    every = cost_or_inf(case, "S6")
+    pruned = cost_or_inf(case.replace(graph={"edges": "pruned"}), "S6")
+    assert every <= pruned + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_heuristic_never_beats_the_optimum(small_case: Callable[..., Case], seed: int) -> None:
+    case = small_case(seed)
+    best = cost_or_inf(case, "S6")
+    try:
+        found = float(solve(case, "S6", method="heuristic", seed=seed).cost_usd)
+    except SolverError:
+        pytest.skip("the heuristic found no schedule")
+    assert found >= best - 1e-7
+
+
+def test_heuristic_reaches_the_optimum_of_the_published_case(
+    aidc: Case, schedules: dict[str, object]
+) -> None:
+    found = solve(aidc, "S4", method="heuristic")
+    assert float(found.cost_usd) == pytest.approx(float(schedules["S4"].cost_usd), abs=1e-6)
+    assert math.isinf(float(found.gap))
+
+
+def test_single_task_heuristic_is_exact(small_case: Callable[..., Case]) -> None:
+    """With one task and no battery the heuristic is one shortest path, hence the optimum."""
+    for seed in range(300, 315):
+        case = small_case(seed, tasks=1)
+        best = cost_or_inf(case)
+        if math.isfinite(best):
+            assert float(solve(case, "S4", method="heuristic").cost_usd) == pytest.approx(
+                best, rel=1e-6, abs=1e-7
+            )
+
+
+def test_same_seed_gives_the_same_schedule(aidc: Case, schedules: dict[str, object]) -> None:
+    again = solve(aidc, "S6")
+    for name in again.data_vars:
+        if name != "solve_s":
+            assert again[name].equals(schedules["S6"][name]), name
