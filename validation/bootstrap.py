@@ -10,7 +10,9 @@ drawn from), so a band is the spread of the resamples about their own mean, laid
 """
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from scipy import fft
 
 from .marginal import wasserstein
 from .ramps import whole_steps
@@ -155,11 +157,11 @@ def _lagged_sums_by_week(series: Series, lags: int) -> Floats:
     samples = whole_steps(BLOCK_S, series.step_s, "block", 2**62)
     weeks = x.size // samples
     padded = np.concatenate([x, np.zeros(lags)])
-    sums = np.empty((weeks, lags + 1))
-    for lag in range(lags + 1):
-        products = x[: weeks * samples] * padded[lag : lag + weeks * samples]
-        sums[:, lag] = products.reshape(weeks, samples).sum(axis=1)
-    return sums
+    reach = sliding_window_view(padded, samples + lags)[::samples][:weeks]
+    size = fft.next_fast_len(samples + lags, real=True)
+    week = fft.rfft(x[: weeks * samples].reshape(weeks, samples), size, axis=1)
+    products = fft.irfft(fft.rfft(reach, size, axis=1) * week.conj(), size, axis=1)
+    return np.asarray(products[:, : lags + 1])
 
 
 def _offsets(**resampled: Floats) -> Bands:

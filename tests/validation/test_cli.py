@@ -129,3 +129,15 @@ def test_help_shows_an_example():
     done = run("--help")
     assert done.returncode == 0
     assert "hsmdc validate year.nc --reference nlr-colocation-10mw -o report/" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_shipped_preset_passes_the_whole_battery(tmp_path):
+    """The one command of the README: four levels, five seeds, every gate."""
+    done = run("--battery", "nlr-colocation-10mw", "--seeds", "5", "--strict", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stdout
+    assert "39 gates pass, 0 fail" in done.stdout
+    frame = pd.read_csv(tmp_path / "out" / "scores.csv")
+    assert set(frame.loc[frame["limit"].notna(), "verdict"]) == {"pass"}
+    assert (frame.loc[frame["utilization"].notna() & frame["limit"].notna(), "members"] == 5).all()
+    assert (tmp_path / "out" / "report.html").stat().st_size < 8_000_000
