@@ -36,6 +36,12 @@ _MEDIAN_OF_WEEKS = 1.57  # variance of a median over that of a mean, for normal 
 _YEAR_QUANTILE_SD = 4.0
 YEAR_QUANTILES = np.array([50, 60, 70, 75, 80, 85, 88, 90, 92, 93, 94, 95, 96, 97, 98, 99, 99.5])
 
+# A smooth profile says little of how long jobs last; the scatter does, by how fast it forgets. The reference's own
+# scatter is less than Poisson, so its memory is only a hint, and a weak prior catches what no data decides.
+_MEMORY_SD = 0.015
+_PRIOR_MEDIAN_H, _PRIOR_MEDIAN_SD = 1.5, 0.2
+_PRIOR_SIGMA, _PRIOR_SIGMA_SD = 0.6, 0.1
+
 # Smoothness, as weights of second differences of the logarithms.
 _HOUR_SMOOTHNESS = 1.0
 _WEEK_SMOOTHNESS = 5.0
@@ -128,7 +134,9 @@ def fit_fluid(
         busy, inflow = model.busy(unknowns)
         hourly = busy.reshape(-1, _STEPS_PER_HOUR).mean(axis=1)
         weight = np.sqrt(_DISPERSION * np.maximum(hourly, 30.0) + _HOURLY_FLOOR**2)
-        parts = [((hourly - hourly_busy) / weight)[known], _roughness(unknowns)]
+        scatter = (hourly - hourly_busy) / weight
+        clear = known & (hourly > 50.0) & (hourly < 0.85 * capacity)
+        parts = [scatter[known], _roughness(unknowns), _duration_hints(unknowns, scatter, clear)]
         if week is not None:
             parts.append(_week_misfit(model, inflow * week.load_ratio, unknowns, week))
         return np.concatenate(parts)
@@ -166,6 +174,36 @@ def _week_misfit(model: FluidModel, inflow: Floats, unknowns: Floats, week: Week
             (quantiles - week.year_quantiles) / _YEAR_QUANTILE_SD,
         ]
     )
+
+
+def _duration_hints(unknowns: Floats, scatter: Floats, clear: npt.NDArray[np.bool_]) -> Floats:
+    both = clear[1:] & clear[:-1]
+    memory = (
+        float((scatter[1:] * scatter[:-1])[both].mean() / (scatter[clear] ** 2).mean()) if both.any() else 0.0
+    )
+    return np.array(
+        [
+            (memory - hourly_memory(float(np.exp(unknowns[-2])), float(np.exp(unknowns[-1])))) / _MEMORY_SD,
+            (unknowns[-2] - np.log(_PRIOR_MEDIAN_H)) / _PRIOR_MEDIAN_SD,
+            (unknowns[-1] - np.log(_PRIOR_SIGMA)) / _PRIOR_SIGMA_SD,
+        ]
+    )
+
+
+def hour_covariance(median_h: float, sigma: float, lag_h: int) -> float:
+    """Covariance of hourly means of busy nodes `lag_h` apart, over their variance at an instant, for Poisson starts:
+    the share ρ of node-time beyond an age, averaged over two hours."""
+    age_h = np.arange(0.0, 48.0, 1 / 60)
+    with np.errstate(divide="ignore"):
+        survival = 1.0 - ndtr(np.log(age_h / median_h) / sigma)
+    beyond = survival[::-1].cumsum()[::-1] / survival.sum()
+    minutes = np.arange(-59, 60)
+    return float((60 - np.abs(minutes)) @ beyond[np.abs(60 * lag_h + minutes)] / 3600)
+
+
+def hourly_memory(median_h: float, sigma: float) -> float:
+    """Correlation of successive hourly means of busy nodes, for Poisson starts."""
+    return hour_covariance(median_h, sigma, 1) / hour_covariance(median_h, sigma, 0)
 
 
 def _roughness(unknowns: Floats) -> Floats:

@@ -49,17 +49,13 @@ def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, se
             f"utilization = {utilization:g} must lie between 0 and 1: it is the mean share of nodes in use"
         )
     search = _Search(config, utilization, span, seed)
-    guess = search.little_guess()
+    low = high = search.little_guess()
     try:
-        miss = search.miss(guess)
-        low = high = guess
-        while miss > 0 and low == guess:  # more than offered: only by chance of the draw
-            low, high = guess * (1.0 - 2.0 * miss / utilization), guess
-        other = guess
-        while miss < 0:
-            low, other = other, other * max(1.002, (utilization / search.occupancy) ** 1.6)
-            high, miss = other, search.miss(other)
-        if low < high and miss != 0:
+        while search.miss(low) > 0:  # more than offered: by the chance of a short run's draw
+            low, high = low / (1.0 + 2.0 * search.miss(low) / utilization), low
+        while search.miss(high) < 0:
+            low, high = high, high * search.growth()
+        if search.miss(low) < 0 < search.miss(high):
             brentq(search.miss, low, high, xtol=1e-12, maxiter=_MOST_RUNS)
     except _OutOfRuns:
         pass
@@ -92,6 +88,11 @@ class _Search:
     def little_guess(self) -> float:
         per_event = laws.node_ticks_per_event(self.config.arrivals.batch, self.config.jobs)
         return self.target * self.config.site.nodes / (per_event * float(self.shape.mean()))
+
+    def growth(self) -> float:
+        """How much more to offer after a run that fell short: overshooting closes the bracket at once."""
+        shortfall = self.target / max(self.occupancy, 0.25 * self.target)
+        return max(1.002, math.pow(shortfall, 1.6))
 
     def miss(self, base_rate: float) -> float:
         """Occupancy minus target; zero once close enough, which ends any bracketing search."""

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from hsmdc import facility, laws, profiles
-from hsmdc.calibration.fluid import STEP_MIN, YEAR_QUANTILES, FluidFit, WeekCurves, fit_fluid
+from hsmdc.calibration.fluid import STEP_MIN, YEAR_QUANTILES, FluidFit, WeekCurves, fit_fluid, hour_covariance
 from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config
 from hsmdc.config.sections import ExponentialNodes, LognormalDuration
@@ -194,18 +193,8 @@ def _node_law(
     mean_nodes = node_hours / (laws.duration_law(duration).moment() / 60)
     clear = (fluid.busy > 50) & (fluid.busy < 0.85 * config.site.nodes) & np.isfinite(hourly_busy)
     scatter = float(np.var((hourly_busy - fluid.busy)[clear] / np.sqrt(fluid.busy[clear])))
-    dispersion = scatter / _hour_averaging(duration)
+    dispersion = scatter / hour_covariance(duration.median_h, duration.sigma, 0)
     return _exponential_nodes(mean_nodes, dispersion), dispersion
-
-
-def _hour_averaging(duration: LognormalDuration) -> float:
-    """Variance of hourly means over that of busy nodes, for Poisson starts: 2∫(1 − u)ρ(u)du over one hour, with
-    ρ(u) the share of node-time beyond age u."""
-    age_h = np.linspace(0, duration.longest_h, 4801)
-    survival = 1.0 - ndtr(np.log(np.maximum(age_h, 1e-9) / duration.median_h) / duration.sigma)
-    beyond = 1.0 - np.cumsum(survival) / survival.sum()
-    hour = age_h <= 1.0
-    return float(2 * np.trapezoid((1 - age_h[hour]) * beyond[hour], age_h[hour]))
 
 
 def _exponential_nodes(mean: float, dispersion: float) -> ExponentialNodes:
@@ -326,9 +315,9 @@ def _provenance(reference: Reference, record: dict[str, float]) -> str:
     lines = [
         f"Source: {reference.source}.",
         f"Found by: hsmdc calibrate profile --reference {reference.name}",
-        "Profile and duration through the fluid limit of the facility (hourly series, weekly percentiles where given);",
-        "node counts from jobs per day and the scatter of hourly means; node powers and ceiling from the table of",
-        "statistics; minute residual from the plateau. On the way:",
+        "Profile and duration through the fluid limit of the facility (hourly series, weekly percentiles where",
+        "given); node counts from jobs per day and the scatter of hourly means; node powers and ceiling from the",
+        "table of statistics; minute residual from the plateau. On the way:",
         *(f"  {name} = {value:.6g}" for name, value in record.items()),
     ]
     return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ from hsmdc.jobs import JobTable
 from hsmdc.kernels import rng
 from hsmdc.timespan import Duration, Instant, parse_instant, parse_minutes
 from hsmdc.traces import trace_dataset
-from hsmdc.weather import ambient_degc
+from hsmdc.weather import ambient_degc, weather_note
 
 DEFAULT_START = "2018-01-01"
 DEFAULT_DURATION = "365D"
@@ -151,6 +151,7 @@ def _trace(
         "occupancy": occupancy,
         "pue": float(series["facility_power"].sum() / series["it_power"].sum()),
         "jobs": int(jobs["job_nodes"].size),
+        "weather": weather_note(config.weather, span.start, facility.MINUTE_S, span.minutes),
         "config": to_toml(config),
     }
     return trace_dataset(start=span.start, step_s=facility.MINUTE_S, series=series, jobs=jobs, attrs=attrs)
@@ -162,7 +163,9 @@ def _series(
     """Every series of the trace, simulated with the spin-up and cut to the span."""
     busy = facility.busy_nodes(run, span.total)
     it_mw = facility.it_power_mw(config, busy, span.first, seed)
-    ambient = ambient_degc(config.weather, span.first, facility.MINUTE_S, span.total)
+    ambient = ambient_degc(
+        config.weather, span.first, facility.MINUTE_S, span.total, utc_offset_h=config.site.utc_offset_h
+    )
     series = {
         "it_power": it_mw,
         **facility.cooling_power_mw(config, it_mw, ambient),

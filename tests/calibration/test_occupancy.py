@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hsmdc import laws
 from hsmdc.calibration import fit_occupancy
 from hsmdc.config import load_config
 from hsmdc.errors import CalibrationError, InputError
@@ -43,3 +44,15 @@ def test_targets_outside_zero_to_one_are_refused(target: float) -> None:
 def test_a_target_out_of_reach_names_the_nearest() -> None:
     with pytest.raises(CalibrationError, match="nearest: 0"):
         fit_occupancy(NLR, 0.9999, span=generated_span(NLR, "2018-01-01", "2D"))
+
+
+def test_a_short_run_that_draws_far_more_than_its_mean_still_finds_its_rate() -> None:
+    # A day of a dozen jobs: some seeds' first guess gives more than half as much again as it should.
+    overshoots = 0
+    day = generated_span(NLR, "2018-01-02", "1D")
+    for seed in range(40):
+        fit = fit_occupancy(NLR, 0.001, span=day, seed=seed)
+        assert abs(fit.occupancy - 0.001) <= 0.0005
+        first = laws.node_ticks_per_event(NLR.arrivals.batch, NLR.jobs) * fit.base_rate / NLR.site.nodes
+        overshoots += first < 0.001 / 1.5
+    assert overshoots > 0
