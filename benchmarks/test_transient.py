@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import hsmdc
-from hsmdc.blocks import grid_of, job_records, make_units
+from hsmdc.blocks import grid_of, make_units, placed_jobs
 from hsmdc.config import Config, load_config
 from hsmdc.kernels.aggregate import deposit
 from hsmdc.kernels.chain import STATE, advance
@@ -92,9 +92,8 @@ def prepared(tables: NodeTables) -> tuple[np.ndarray, int, np.ndarray, np.ndarra
     """About 560 jobs of the preset's sizes, walked to zero, and one empty block."""
     nodes = np.repeat([1, 2, 4, 8, 16, 32], [250, 140, 90, 50, 22, 8])
     begin = -np.linspace(10.0, 3600.0, len(nodes))
-    jobs = job_records(begin, np.full(len(nodes), np.nan), nodes, np.zeros(len(nodes), np.int64))
-    jobs["chain_begin"], jobs["chain_end"] = jobs["begin"], jobs["end"]
-    units = make_units(jobs, tables, 1)
+    jobs = placed_jobs(begin, np.full(len(nodes), np.nan), nodes, np.zeros(len(nodes), np.int64))
+    units = make_units(jobs.records(slice(None), tables.phases, 1), tables, 1)
     advance(units, tables.states, 0)
     grid = grid_of(10**8, 60 * 10**9, tables.theta_per_s)
     bins = np.zeros((grid.block_steps + 1, 2), np.int64)

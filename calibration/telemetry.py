@@ -270,8 +270,8 @@ def _levels_and_sojourns(telemetry: Telemetry, steps: Steps) -> tuple[_Levels, _
 def _dip(telemetry: Telemetry, steps: Steps) -> tuple[float, float, Floats]:
     """Level [W] and length [s] of the dip at the end of a step, and the range of its length about 1.
 
-    The range has the mean and the mean absolute deviation of the dips' depths: in the shipped trace one in ten is three
-    times as deep as the others, which a variance would overrate.
+    The range has the mean and the mean absolute deviation of the dips' depths: in the shipped trace one in ten
+    is three times as deep as the others, which a variance would overrate.
 
     The median shape of the falling edge is matched by high, dip, low under the sensor's running mean; the
     level follows linearly for each length tried.

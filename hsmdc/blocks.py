@@ -6,6 +6,7 @@ value depends only on its block, the one before, and the jobs. That is what make
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,60 @@ class Block(NamedTuple):
     expected_w: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """All jobs of a trace, by their beginning: 26 bytes each, for a year has millions.
+
+    `index` is the job's place in the trace's table, to which its random numbers belong; begin and end are ns
+    after the trace's first label.
+    """
+
+    index: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    workload: NDArray[np.int16]
+    begin: Integers
+    end: Integers
+
+    def records(self, which: "slice | Integers", phases: Records, seed: int) -> Records:
+        """Some of the jobs as the kernels take them, their chains cut out of their phases."""
+        index = self.index[which]
+        found = np.zeros(len(index), JOB)
+        found["index"], found["nodes"], found["workload"] = index, self.nodes[which], self.workload[which]
+        found["begin"], found["end"] = self.begin[which], self.end[which]
+        cut_chains(found, phases, np.uint64(seed))
+        return found
+
+
+def placed_jobs(
+    start_s: Floats,
+    end_s: Floats,
+    nodes: NDArray[np.integer],
+    workload: NDArray[np.integer],
+    within_s: tuple[float, float] = (-np.inf, np.inf),
+) -> Jobs:
+    """The jobs that run at some time of a span; an end not known lies beyond every window.
+
+    Parameters
+    ----------
+    start_s, end_s : seconds after the trace's first label, float64 (jobs,); NaN where there is none
+    nodes, workload : int (jobs,)
+    within_s : the span
+    """
+    running = np.flatnonzero((start_s < within_s[1]) & ~(end_s <= within_s[0]))
+    index = running[np.argsort(start_s[running], kind="stable")]
+    ends_s = end_s[index]
+    known = np.isfinite(ends_s)
+    end = np.full(len(index), FOREVER)
+    end[known] = np.rint(ends_s[known] * NS_PER_S)
+    return Jobs(
+        index.astype(np.int32),
+        nodes[index].astype(np.int32),
+        workload[index].astype(np.int16),
+        np.rint(start_s[index] * NS_PER_S).astype(np.int64),
+        end,
+    )
+
+
 def grid_of(step_ns: int, interval_ns: int, theta_per_s: float) -> Grid:
     """The block grid: as long as the cache allows, and never shorter than the noise's memory."""
     by_cache = min(_STEPS_PER_BLOCK * step_ns, _LONGEST_BLOCK_NS) // interval_ns
@@ -67,7 +122,8 @@ def grid_of(step_ns: int, interval_ns: int, theta_per_s: float) -> Grid:
 
 
 def make_units(jobs: Records, tables: NodeTables, seed: int) -> Records:
-    """The units of some jobs, each in its state at its own beginning."""
+    """The units of the jobs that have a chain, each in its state at its own beginning."""
+    jobs = jobs[jobs["chain_end"] > jobs["chain_begin"]]
     nodes = jobs["nodes"]
     counts = nodes if tables.per_node else np.ones(len(jobs), np.int64)
     owner = np.repeat(np.arange(len(jobs)), counts)
@@ -87,7 +143,7 @@ class NodeBlocks:
 
     Parameters
     ----------
-    jobs : JOB[:], with index, nodes, workload, begin and end set, in any order
+    jobs : all jobs of the trace
     tables : the node layer
     seed : master seed of the trace
     grid : where the blocks lie
@@ -96,11 +152,9 @@ class NodeBlocks:
     """
 
     def __init__(
-        self, jobs: Records, tables: NodeTables, seed: int, grid: Grid, *, instant: bool, threads: int
+        self, jobs: Jobs, tables: NodeTables, seed: int, grid: Grid, *, instant: bool, threads: int
     ) -> None:
-        cut_chains(jobs, tables.phases, np.uint64(seed))
-        self._jobs = jobs[np.argsort(jobs["begin"], kind="stable")]
-        self._begins = np.ascontiguousarray(self._jobs["begin"])
+        self._jobs = jobs
         self._tables = tables
         self._seed = seed
         self._grid = grid
@@ -134,16 +188,17 @@ class NodeBlocks:
 
     def _running_at(self, number: int) -> Records:
         start_ns = number * self._grid.block_ns
-        begun = self._jobs[: np.searchsorted(self._begins, start_ns)]
-        return begun[begun["end"] > start_ns]
+        begun = np.searchsorted(self._jobs.begin, start_ns)
+        running = np.flatnonzero(self._jobs.end[:begun] > start_ns)
+        return self._jobs.records(running, self._tables.phases, self._seed)
 
     def _beginning_in(self, number: int) -> Records:
         edges_ns = [number * self._grid.block_ns, (number + 1) * self._grid.block_ns]
-        first, last = np.searchsorted(self._begins, edges_ns)
-        return self._jobs[first:last]
+        first, last = np.searchsorted(self._jobs.begin, edges_ns)
+        return self._jobs.records(slice(first, last), self._tables.phases, self._seed)
 
     def _units(self, jobs: Records) -> Records:
-        return make_units(jobs[jobs["chain_end"] > jobs["chain_begin"]], self._tables, self._seed)
+        return make_units(jobs, self._tables, self._seed)
 
     def _deposit(self, pool: ThreadPoolExecutor, units: Records, number: int) -> None:
         start_ns = number * self._grid.block_ns
@@ -187,23 +242,3 @@ class NodeBlocks:
 
     def _expected_w(self) -> Floats:
         return np.cumsum(self._expected.sum(axis=0)[:-1]) / NW_PER_W
-
-
-def job_records(start_s: Floats, end_s: Floats, nodes: Integers, workload: Integers) -> Records:
-    """JOB records of the jobs that start; an end not known lies beyond every window.
-
-    Parameters
-    ----------
-    start_s, end_s : seconds after the trace's first label, float64 (jobs,); NaN where there is none
-    """
-    started = np.flatnonzero(np.isfinite(start_s))
-    jobs = np.zeros(len(started), JOB)
-    jobs["index"] = started
-    jobs["nodes"] = nodes[started]
-    jobs["workload"] = workload[started]
-    jobs["begin"] = np.rint(start_s[started] * NS_PER_S)
-    ends = end_s[started]
-    known = np.isfinite(ends)
-    jobs["end"] = FOREVER
-    jobs["end"][known] = np.rint(ends[known] * NS_PER_S)
-    return jobs

@@ -1,11 +1,15 @@
 """Figures of the node layer: one node over a minute, a facility over some minutes."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from hsmdc.kernels.chain import STATES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _STATE_COLOURS = ("#d95f02", "#e6ab02", "#999999", "#7570b3", "#1b9e77")
 
@@ -34,6 +38,11 @@ def node_figure(node: xr.Dataset, path: str | Path, *, tdp_w: float) -> None:
 
 
 def window_figure(window: xr.Dataset, path: str | Path) -> None:
+    """Save `draw_window` as png, pdf or svg."""
+    draw_window(window).savefig(path, dpi=150)
+
+
+def draw_window(window: xr.Dataset) -> "Figure":
     """IT power of a window with its minute means, a closer look, and cooling beside it."""
     from matplotlib.figure import Figure
 
@@ -65,4 +74,4 @@ def window_figure(window: xr.Dataset, path: str | Path) -> None:
     low.legend(ncols=3, loc="lower right")
     for axis in (top, low):
         axis.set_xlim(0, minutes[-1] + step_s / 60.0)
-    figure.savefig(path, dpi=150)
+    return figure

@@ -127,18 +127,18 @@ def _phase_rows(number: int, workload: Workload, mean_w: float, site: Site) -> l
     return rows
 
 
-def workload_of_jobs(layer: NodeLayer, nodes: Integers, seed: int) -> Integers:
+def workload_of_jobs(layer: NodeLayer, nodes: NDArray[np.integer], seed: int) -> NDArray[np.int16]:
     """The workload of each job: drawn by share among the classes that take its size, keyed by the job.
 
     Parameters
     ----------
-    nodes : node count by job, int64 (jobs,)
+    nodes : node count by job, int (jobs,)
 
     Returns
     -------
-    Index into `layer.mix`, int64 (jobs,)
+    Index into `layer.mix`, int16 (jobs,)
     """
-    chosen = np.zeros(len(nodes), np.int64)
+    chosen = np.zeros(len(nodes), np.int16)
     if len(layer.mix) == 1:
         return chosen
     draws = np.empty(len(nodes))

@@ -8,14 +8,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hsmdc.blocks import NodeBlocks, grid_of, job_records, make_units
+from hsmdc.blocks import NodeBlocks, grid_of, make_units, placed_jobs
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.config.node import JobClass, NodeLayer, workload_names
 from hsmdc.config.sections import Site
 from hsmdc.errors import InputError
 from hsmdc.kernels import rng
 from hsmdc.kernels.chain import NS_PER_S, STATE, STATES, path, scale_rows
-from hsmdc.kernels.phases import cut_chains
 from hsmdc.nodes import NodeTables, node_tables
 from hsmdc.resolution import Sample
 from hsmdc.timespan import Duration, Instant, parse_instant
@@ -122,10 +121,9 @@ class JobRun:
             begin_s, end_s = 0.0, steps * step_ns / NS_PER_S
         else:
             self._tables = self._tables._replace(phases=self._tables.phases[:0])
-        self._jobs = job_records(
-            np.array([begin_s]), np.array([end_s]), np.array([nodes]), np.zeros(1, np.int64)
+        self._jobs = placed_jobs(
+            np.array([begin_s]), np.array([end_s]), np.array([nodes]), np.zeros(1, np.int16)
         )
-        cut_chains(self._jobs, self._tables.phases, np.uint64(seed))
 
     def power_w(self, *, instant: bool = False) -> NDArray[np.float64]:
         """Power of the whole job, means over the steps or values at their beginnings [W]."""
@@ -138,7 +136,7 @@ class JobRun:
         """State at the beginning of each step, −1 outside the chain."""
         labels = np.arange(self._steps, dtype=np.int64) * self._grid.step_ns
         found = np.full(len(labels), -1, np.int8)
-        jobs = self._jobs[self._jobs["chain_end"] > self._jobs["chain_begin"]]
+        jobs = self._jobs.records(slice(None), self._tables.phases, self._seed)
         for unit in make_units(jobs, self._tables, self._seed):
             times, states, _ = unit_path(unit, self._tables, int(labels[-1]) + 1)
             inside = (labels >= unit["begin"]) & (labels < unit["end"])

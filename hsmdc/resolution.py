@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hsmdc.blocks import Block, NodeBlocks, grid_of, job_records
+from hsmdc.blocks import Block, NodeBlocks, grid_of, placed_jobs
 from hsmdc.config import Config, from_toml
 from hsmdc.counts import Count
 from hsmdc.errors import InputError
@@ -49,16 +49,17 @@ class Resolution:
         self._series = {name: np.asarray(trace[name].values, np.float64) for name in NEEDED}
         self._zero = trace["time"].values[0].astype("datetime64[ns]")
         seed = int(trace.attrs["seed"])
-        columns = _job_columns(trace)
-        jobs = job_records(
-            columns["job_start"],
-            columns["job_end"],
-            columns["job_nodes"],
-            workload_of_jobs(layer, columns["job_nodes"], seed),
+        nodes = np.asarray(trace["job_nodes"].values, np.int32)
+        arrival_s, start_s, end_s = (
+            np.asarray(trace[name].values, np.float64) for name in ("job_arrival", "job_start", "job_end")
         )
+        within_s = self._needed_s(window)
+        jobs = placed_jobs(start_s, end_s, nodes, workload_of_jobs(layer, nodes, seed), within_s)
+        waits = placed_jobs(arrival_s, start_s, nodes, nodes, within_s)
+        waited = np.flatnonzero(waits.end > waits.begin)
         self._counts = {
-            "busy_nodes": Count(jobs["begin"], jobs["end"], jobs["nodes"]),
-            "queued_jobs": _queue(columns),
+            "busy_nodes": Count(jobs.begin, jobs.end, jobs.nodes),
+            "queued_jobs": Count(waits.begin[waited], waits.end[waited], 1),
         }
         self._blocks = NodeBlocks(
             jobs, node_tables(layer, config.site), seed, self._grid, instant=self._instant, threads=threads
@@ -73,6 +74,12 @@ class Resolution:
             "resolved_sample": sample,
             "resolved_minutes": minutes,
         }
+
+    def _needed_s(self, window: Window) -> tuple[float, float]:
+        """The time whose jobs a window depends on: its blocks, two before and one after."""
+        first, last = window.first // self._grid.block_steps, (window.last - 1) // self._grid.block_steps
+        block_s = self._grid.block_ns / NS_PER_S
+        return (first - 2) * block_s, (last + 2) * block_s
 
     def dataset(self, first: int, series: dict[str, Floats]) -> xr.Dataset:
         """The Dataset of a stretch of steps that begins with step `first`."""
@@ -192,19 +199,3 @@ def _check_choices(**given: tuple[str, Any]) -> None:
     for name, (value, kind) in given.items():
         if value not in get_args(kind):
             raise InputError(f"{name} = {value!r}: must be one of {', '.join(get_args(kind))}")
-
-
-def _job_columns(trace: xr.Dataset) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {
-        name: np.asarray(trace[name].values, np.float64) for name in ("job_arrival", "job_start", "job_end")
-    }
-    columns["job_nodes"] = np.asarray(trace["job_nodes"].values, np.int64)
-    return columns
-
-
-def _queue(columns: dict[str, NDArray[Any]]) -> Count:
-    waiting = job_records(
-        columns["job_arrival"], columns["job_start"], columns["job_nodes"], columns["job_nodes"]
-    )
-    waiting = waiting[waiting["end"] > waiting["begin"]]
-    return Count(waiting["begin"], waiting["end"], np.ones(len(waiting), np.int64))

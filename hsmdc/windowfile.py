@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import xarray as xr
 
@@ -15,6 +16,15 @@ from hsmdc.window import window_of
 PRECISION = "float32 series: relative rounding 6e-8, below 1 W at 10 MW"
 #: About 30 MB of series in memory at a time.
 _CHUNK_STEPS = 1 << 18
+
+
+class Summary(NamedTuple):
+    """IT power of what was written [MW]; a resumed run counts what it added."""
+
+    steps: int
+    mean_mw: float
+    lowest_mw: float
+    highest_mw: float
 
 
 def save_window(
@@ -31,7 +41,7 @@ def save_window(
     force: bool = False,
     resume: bool = False,
     progress: Progress | None = None,
-) -> int:
+) -> Summary:
     """Resolve a window into a netCDF file, in float32, computing the next stretch while one is written.
 
     Parameters
@@ -42,7 +52,7 @@ def save_window(
 
     Returns
     -------
-    The number of steps.
+    The IT power in few words.
 
     Raises
     ------
@@ -67,13 +77,30 @@ def save_window(
             minutes=minutes,
             threads=threads,
         )
+        seen: list[Summary] = []
         for part in _ahead(parts):
             part.attrs["precision"] = PRECISION
             writer.append(part)
             done += part.sizes["time"]
+            seen.append(_summary(part))
             if progress is not None:
                 progress(done, window.steps)
-    return window.steps
+    return _joined(seen)
+
+
+def _summary(part: xr.Dataset) -> Summary:
+    power_mw = part["it_power"].values
+    return Summary(len(power_mw), float(power_mw.mean()), float(power_mw.min()), float(power_mw.max()))
+
+
+def _joined(seen: list[Summary]) -> Summary:
+    steps = sum(s.steps for s in seen)
+    return Summary(
+        steps,
+        sum(s.mean_mw * s.steps for s in seen) / steps,
+        min(s.lowest_mw for s in seen),
+        max(s.highest_mw for s in seen),
+    )
 
 
 def _ahead(parts: Iterator[xr.Dataset]) -> Iterator[xr.Dataset]:

@@ -51,7 +51,7 @@ def resolve(
     if threads < 0:
         raise InputError(f"--threads {threads}: must be 0 (all cores) or more")
     with open_trace(trace) as opened, progress_bar("resolving", quiet=quiet) as progress:
-        steps = save_window(
+        written = save_window(
             opened,
             output,
             start=start,
@@ -66,23 +66,13 @@ def resolve(
             progress=progress,
         )
     if not quiet:
-        _report(output, steps)
+        typer.echo(f"{output}: {written.steps} steps of {step}")
+        typer.echo(
+            f"  IT power mean {written.mean_mw:.4f} MW, lowest {written.lowest_mw:.4f}, "
+            f"highest {written.highest_mw:.4f}"
+        )
     if figure is not None:
         _draw(output, figure)
-
-
-def _report(path: Path, steps: int) -> None:
-    from hsmdc.traces import open_trace
-
-    with open_trace(path) as window:
-        power = window["it_power"]
-        typer.echo(
-            f"{path}: {steps} steps of {window.attrs['step_s']:g} s from {str(window['time'].values[0])[:19]} UTC"
-        )
-        typer.echo(
-            f"  IT power mean {float(power.mean()):.4f} MW, lowest {float(power.min()):.4f}, "
-            f"highest {float(power.max()):.4f}; synchrony {window.attrs['resolved_synchrony']}"
-        )
 
 
 def _draw(path: Path, figure: Path) -> None:

@@ -34,7 +34,7 @@ def test_resolve_writes_the_window_in_single_precision(
         "resolve", trace_file, "--start", "2018-07-04T00:30", "--duration", "20min", "--threads", 2, "-o", out,
         "--figure", figure,
     )  # fmt: skip
-    assert "12000 steps of 0.1 s from 2018-07-04T00:30:00 UTC" in printed
+    assert "12000 steps of 100ms" in printed
     assert figure.read_bytes().startswith(b"\x89PNG")
     expected = hsmdc.resolve(small_trace, start="2018-07-04T00:30", duration="20min")
     with hsmdc.open_trace(out) as window:

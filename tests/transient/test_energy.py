@@ -5,9 +5,8 @@ import pytest
 import xarray as xr
 
 import hsmdc
-from hsmdc.blocks import job_records, make_units
+from hsmdc.blocks import make_units, placed_jobs
 from hsmdc.config import Config
-from hsmdc.kernels.phases import cut_chains
 from hsmdc.nodes import node_tables
 from hsmdc.onenode import unit_path
 
@@ -15,14 +14,11 @@ from hsmdc.onenode import unit_path
 def event_energy_j(trace: xr.Dataset, config: Config, seconds: float, *, per_node: bool) -> float:
     """Energy of all nodes without noise, from each unit's list of events."""
     tables = node_tables(config.node, config.site)._replace(per_node=per_node)
-    nodes = trace["job_nodes"].values.astype(np.int64)
-    jobs = job_records(
-        trace["job_start"].values, trace["job_end"].values, nodes, np.zeros(len(nodes), np.int64)
-    )
+    nodes = trace["job_nodes"].values
+    jobs = placed_jobs(trace["job_start"].values, trace["job_end"].values, nodes, np.zeros_like(nodes))
     seed = int(trace.attrs["seed"])
-    cut_chains(jobs, tables.phases, np.uint64(seed))
     total = config.site.nodes * config.site.idle_w * seconds
-    for unit in make_units(jobs, tables, seed):
+    for unit in make_units(jobs.records(slice(None), tables.phases, seed), tables, seed):
         until = min(int(unit["end"]), round(seconds * 1e9))
         if until <= max(int(unit["begin"]), 0):
             continue

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hsmdc.blocks import Grid, NodeBlocks, job_records
+from hsmdc.blocks import Grid, NodeBlocks, placed_jobs
 from hsmdc.config import Config
 from hsmdc.nodes import node_tables, stationary_law
 
@@ -34,7 +34,7 @@ RATE = 1e-3 / 112
 def engine(config: Config, seed: int, *, per_node: bool) -> np.ndarray:
     """One minute of one facility, jobs long since begun [W]."""
     tables = node_tables(config.node, config.site)._replace(per_node=per_node)
-    jobs = job_records(
+    jobs = placed_jobs(
         np.full(len(SIZES), -500.0), np.full(len(SIZES), np.nan), SIZES, np.zeros(len(SIZES), np.int64)
     )
     grid = Grid(round(STEP_S * 1e9), 60 * 10**9, 1)
