@@ -2,7 +2,19 @@
 
 import typer
 
-from hsmdc.cli import calibrate, check, dispatch, export, node, presets, resolve, simulate, validate
+from hsmdc.cli import (
+    calibrate,
+    check,
+    demo,
+    dispatch,
+    ensemble,
+    export,
+    node,
+    presets,
+    resolve,
+    simulate,
+    validate,
+)
 
 app = typer.Typer(
     name="hsmdc",
@@ -25,6 +37,7 @@ def _root(
         raise typer.Exit
 
 
+app.command()(demo.demo)
 app.command()(simulate.simulate)
 app.command()(resolve.resolve)
 app.command()(node.node)
@@ -34,3 +47,4 @@ app.command()(check.check)
 app.command()(presets.presets)
 app.command()(export.export)
 app.command()(dispatch.dispatch)
+app.command()(ensemble.ensemble)

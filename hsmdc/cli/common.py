@@ -1,5 +1,7 @@
 """What the commands share: progress, options, words for the terminal."""
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,3 +59,8 @@ def write_text(path: Path | None, text: str, *, force: bool) -> None:
     partial = path.with_name(path.name + ".part")
     partial.write_text(text, "utf-8")
     partial.replace(path)
+
+
+def command_line() -> str:
+    """This command as it was typed: the creation record of what it writes."""
+    return "hsmdc " + shlex.join(sys.argv[1:])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output
+from hsmdc.cli.common import Force, Quiet, check_output, command_line
 
 
 def simulate(
@@ -53,6 +53,7 @@ def simulate(
         duration=duration,
         seed=seed,
     )
+    trace.attrs["history"] = command_line()
     save_trace(trace, output, force=force, include_jobs=not no_jobs)
     if not quiet:
         power = trace["it_power"].values
