@@ -121,3 +121,49 @@ def jobs(
             typer.echo(f"  {line}")
         for name, value in fit.goodness.items():
             typer.echo(f"  {name.replace('_', ' ')}: {value:.5g}")
+
+
+@app.command()
+def telemetry(
+    trace: Annotated[
+        Path | None,
+        typer.Argument(help="CSV of time [s] and mean power per GPU [W]; left out, the shipped trace."),
+    ] = None,
+    base: Annotated[str, typer.Option(help="Configuration the workload goes into.")] = "nlr-colocation-10mw",
+    name: Annotated[str, typer.Option(help="Name of the workload.")] = "fitted",
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes of the measured job.")] = 16,
+    gpus_per_node: Annotated[int, typer.Option(min=1, help="GPUs of a node.")] = 4,
+    other_w: Annotated[
+        float, typer.Option(min=0, help="The rest of a node, added to its GPUs, watts.")
+    ] = 252.0,
+    sensor: Annotated[float, typer.Option(min=0, help="Running mean of the power sensor, seconds.")] = 1.0,
+    output: _Output = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the node chain and the phases of a job to a measured power trace of one training job.
+
+    \b
+    Examples:
+      hsmdc calibrate telemetry -o lora-site.toml
+      hsmdc calibrate telemetry job.csv --nodes 8 --gpus-per-node 8 --base site.toml -o mine.toml
+    """
+    check_output(output, force=force)
+    from hsmdc.calibration import fit_telemetry
+    from hsmdc.calibration.telemetry import read_telemetry
+    from hsmdc.config import dump_toml, load_config
+
+    seen = read_telemetry(trace, nodes=nodes, gpus_per_node=gpus_per_node, other_w=other_w, sensor_s=sensor)
+    fit = fit_telemetry(seen, tdp_w=load_config(base).site.tdp_w, name=name)
+    workload = fit.workload.model_dump(mode="json", exclude_none=True)
+    tree = {"base": base, "node": {"mix": [{"share": 1.0, "workload": workload}]}}
+    write_text(output, dump_toml(tree), force=force)
+    if output is not None and not quiet:
+        scores = fit.scores
+        typer.echo(f"{output}: workload {name} fitted to {seen.source}")
+        typer.echo(f"  W1 of power {scores.wasserstein_pu:.4f} of TDP")
+        for words, (measured, simulated), unit in (
+            ("step period", scores.period_s, "s"),
+            ("dip below the low plateau", scores.dip_w, "W"),
+        ):
+            typer.echo(f"  {words}: measured {measured:.2f} {unit}, simulated {simulated:.2f} {unit}")
