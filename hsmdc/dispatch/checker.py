@@ -170,7 +170,7 @@ def _load_faults(case: Case, schedule: xr.Dataset) -> list[str]:
         gpus, kw = np.zeros(case.slots), np.zeros(case.slots)
         for run in _runs(schedule, index):
             full = run.gpus * case.site.gpu_power_kw
-            for offset in range(run.slots):
+            for offset in range(min(run.slots, case.slots - run.start)):
                 used = min(max(run.used_slots - offset, 0.0), 1.0)
                 share = {"full": 1.0, "average": run.used_slots / run.slots, "last": used}[rule]
                 gpus[run.start + offset] += run.gpus

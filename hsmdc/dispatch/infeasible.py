@@ -87,9 +87,7 @@ def _given_load(case: Case, fixed: FixedLoad) -> str:
     over = fixed.gpus - case.site.gpu_total
     if over.max() > 0:
         slot = int(over.argmax())
-        return (
-            f"inference needs {fixed.gpus[slot]:g} GPUs in slot {slot}, {over[slot]:g} more than the pool has"
-        )
+        return f"the given load needs {fixed.gpus[slot]:g} GPUs in slot {slot}, {over[slot]:g} more than the pool has"
     if case.site.power_max_kw is not None:
         base = case.pue * (case.base_it_kw + fixed.it_kw)
         slot = int(base.argmax())

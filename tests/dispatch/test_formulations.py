@@ -62,17 +62,24 @@ def power_cost(case: Case, it_kw: np.ndarray) -> float:
     return total
 
 
-def joint_loads(case: Case) -> Iterator[np.ndarray]:
-    """IT kW per slot of every combination of executions within the pool."""
+def joint_loads(case: Case) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """GPUs and IT kW per slot of every combination of executions within the pool."""
     for combination in itertools.product(*(executions(case, task) for task in case.task)):
-        gpus = np.sum([load[0] for load in combination], axis=0)
+        gpus, it_kw = np.sum(combination, axis=0)
         if gpus.max() <= case.site.gpu_total:
-            yield np.sum([load[1] for load in combination], axis=0)
+            yield gpus, it_kw
 
 
 def cheapest(case: Case) -> float:
     """The optimum of S4 by enumeration; infinite if there is no execution."""
-    return min((power_cost(case, load) for load in joint_loads(case)), default=math.inf)
+    idle = case.site.idle_gpu_usd_per_h * case.horizon.slot_h
+    return min(
+        (
+            power_cost(case, it_kw) + idle * (case.site.gpu_total - gpus).sum()
+            for gpus, it_kw in joint_loads(case)
+        ),
+        default=math.inf,
+    )
 
 
 def cost_or_inf(case: Case, scenario: str = "S4", **options: object) -> float:
@@ -103,6 +110,12 @@ def test_optimum_is_that_of_enumeration(small_case: Callable[..., Case], seed: i
     case = small_case(seed, slots=5, segments=2, graph={"edges": "all", "transitions": transitions})
     assert cost_or_inf(case) == pytest.approx(cheapest(case), rel=1e-6, abs=1e-7)
     assert cost_or_inf(case, formulation="full") == pytest.approx(cheapest(case), rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(12, 18))
+def test_worth_of_idle_gpus_by_enumeration(small_case: Callable[..., Case], seed: int) -> None:
+    case = small_case(seed, slots=5, segments=2).replace(site={"idle_gpu_usd_per_h": 0.02})
+    assert cost_or_inf(case) == pytest.approx(cheapest(case), rel=1e-6, abs=1e-7)
 
 
 def test_enumeration_sees_feasible_and_infeasible_cases(small_case: Callable[..., Case]) -> None:
