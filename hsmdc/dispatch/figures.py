@@ -217,6 +217,14 @@ def sensitivity_figure(sweeps: Iterable[xr.Dataset]) -> "Figure":
     for index, table in enumerate(sweeps):
         axes = figure.add_subplot(1, len(sweeps), index + 1)
         _sensitivity_panel(axes, table)
+    entries = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        entries.values(), entries.keys(), loc="outside upper center", ncols=len(entries), frameon=False
+    )
     return figure
 
 
@@ -238,8 +246,6 @@ def _sensitivity_panel(axes: "Axes", table: xr.Dataset) -> None:
     green = axes.twinx()
     green.plot(value, table["green_share"] * 100, color=GREEN, ls="--", marker="s", ms=3, label="green share")
     green.set_ylabel("green share [%]", color=GREEN)
-    handles = [h for part in (axes, green) for h in part.get_legend_handles_labels()[0]]
-    axes.legend(handles=handles, frameon=False, fontsize="small")
 
 
 def execution_figure(

@@ -40,7 +40,7 @@ def sweep(
         The case.
     parameter
         `"segments"` (per day, every task), `"gpus"` (the pool; modes are enumerated anew), `"renewables"` (factor on
-        wind and PV), or a key such as `"battery.energy_kwh"`.
+        wind and PV), or a key such as `"battery.energy_kwh"`, without its table where only one has it.
     values
         By default those of the three sensitivities of the paper.
     scenario, gap, **options
@@ -85,7 +85,7 @@ def with_parameter(case: Case, parameter: str, value: float) -> Case:
     if parameter == "renewables":
         scaled = {key: tuple(value * x for x in raw["profiles"][key]) for key in ("pv_kw", "wind_kw")}
         return case.replace(profiles=scaled)
-    table, _, key = parameter.partition(".")
+    table, _, key = parameter.partition(".") if "." in parameter else _owner(raw, parameter)
     if not isinstance(raw.get(table), dict) or key not in raw[table]:
         raise ConfigError(
             f"no parameter {parameter!r} to sweep; take {', '.join(DEFAULT_VALUES)}, or a key such as "
@@ -93,6 +93,12 @@ def with_parameter(case: Case, parameter: str, value: float) -> Case:
         )
     kind = type(raw[table][key])
     return case.replace(**{table: {key: _whole(parameter, value) if kind is int else value}})
+
+
+def _owner(raw: dict[str, Any], key: str) -> tuple[str, str, str]:
+    """The one table that has a key of this name, for a parameter given without its table."""
+    owners = [name for name, table in raw.items() if isinstance(table, dict) and key in table]
+    return (owners[0], ".", key) if len(owners) == 1 else (key, "", "")
 
 
 def _whole(parameter: str, value: float) -> int:
