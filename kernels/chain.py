@@ -88,9 +88,14 @@ def admissible() -> NDArray[np.bool_]:
     return mask
 
 
-@kernel()
+# The two stationary vectors are set-up, once per workload: compiling a 5 by 5 solve would take four seconds.
+
+
 def embedded_stationary(matrix: Floats) -> Floats:
-    """Stationary vector of the embedded chain: balance equations and normalisation as one linear system."""
+    """Stationary vector of the embedded chain: balance equations and normalisation as one linear system.
+
+    Not by eigenvectors, which the nearly periodic cycle would make unreliable (paper section II-C).
+    """
     size = matrix.shape[0]
     system = matrix.T - np.eye(size)
     system[size - 1, :] = 1.0
@@ -100,7 +105,6 @@ def embedded_stationary(matrix: Floats) -> Floats:
     return solved
 
 
-@kernel()
 def time_stationary(matrix: Floats, mean_sojourn_s: Floats) -> Floats:
     """Share of time in each state: the embedded vector weighted by mean sojourns."""
     weighted = embedded_stationary(matrix) * mean_sojourn_s

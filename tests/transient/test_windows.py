@@ -1,5 +1,7 @@
 """A window is a slice: the same bytes from any start, length, chunk and number of threads."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -100,3 +102,47 @@ def test_instants_lie_on_the_edges_of_the_means(small_trace: xr.Dataset) -> None
     fine = hsmdc.resolve(small_trace, step="2ms", sample="instant", **window)["it_power"]
     assert fine.attrs["cell_methods"] == "time: point"
     np.testing.assert_allclose(fine.values.reshape(-1, 250).mean(axis=1), coarse, rtol=0, atol=0.006)
+
+
+def test_a_facility_without_jobs_idles(small_trace: xr.Dataset, config) -> None:  # type: ignore[no-untyped-def]
+    empty = small_trace.isel(job=slice(0, 0))
+    window = hsmdc.resolve(empty, duration="2min", minutes="free", threads=2)
+    idle_mw = config.site.nodes * config.site.idle_w * 1e-6
+    np.testing.assert_allclose(window["it_power"], idle_mw, rtol=1e-14)
+    assert not window["busy_nodes"].any()
+
+
+def test_one_minute_is_a_trace(make_trace) -> None:  # type: ignore[no-untyped-def]
+    trace = make_trace([(0.0, np.nan, 7)], 1)
+    window = hsmdc.resolve(trace, step="100ms", minutes="trace")
+    assert window.sizes["time"] == 600
+    assert float(window["it_power"].mean()) == pytest.approx(float(trace["it_power"][0]), rel=1e-12)
+
+
+def test_a_job_without_length_and_one_that_never_starts_leave_no_trace(make_trace) -> None:  # type: ignore[no-untyped-def]
+    jobs = [(0.0, 600.0, 7), (120.0, 120.0, 50), (np.nan, np.nan, 90)]
+    few = hsmdc.resolve(make_trace(jobs[:1], 10), step="1s", minutes="free")["it_power"]
+    table = make_trace(jobs[:1], 10)
+    more = table.drop_dims("job").assign(
+        {name: ("job", np.append(table[name].values, extra)) for name, extra in (
+            ("job_arrival", [0.0, 60.0]), ("job_start", [120.0, np.nan]), ("job_end", [120.0, np.nan]),
+            ("job_nodes", [50, 90]),
+        )}
+    )  # fmt: skip
+    window = hsmdc.resolve(more, step="1s", minutes="free")
+    np.testing.assert_array_equal(window["it_power"], few)
+    assert window["queued_jobs"].values[30] == 1  # the job of no length waits until it starts
+    assert window["queued_jobs"].values[300] == 1  # the other one to the end
+
+
+def test_memory_of_a_stream_does_not_grow_with_its_length(small_trace: xr.Dataset) -> None:
+    def peak(duration: str) -> int:
+        tracemalloc.start()
+        for _ in hsmdc.stream(small_trace, step="20ms", duration=duration, chunk="5min"):
+            pass
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    peak("10min")  # compiled and imported
+    assert peak("2h") < 1.1 * peak("30min")
