@@ -37,7 +37,7 @@ def fit() -> TelemetryFit:
 
 
 def test_the_preset_is_what_the_fit_gives(fit: TelemetryFit) -> None:
-    """hsmdc calibrate telemetry --name finetune-lora regenerates it; the last digit may differ by machine."""
+    """`fit_telemetry` on the shipped trace regenerates it; the last digit may differ by machine."""
     shipped = resources.files("hsmdc") / "presets" / "nodes" / "finetune-lora.toml"
     for line, again in zip(
         shipped.read_text("utf-8").splitlines(), to_toml(fit.workload).splitlines(), strict=True
