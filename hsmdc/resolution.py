@@ -61,6 +61,7 @@ class Resolution:
             "busy_nodes": Count(jobs.begin, jobs.end, jobs.nodes),
             "queued_jobs": Count(waits.begin[waited], waits.end[waited], 1),
         }
+        self._check_jobs(window)
         self._blocks = NodeBlocks(
             jobs, node_tables(layer, config.site), seed, self._grid, instant=self._instant, threads=threads
         )
@@ -74,6 +75,19 @@ class Resolution:
             "resolved_sample": sample,
             "resolved_minutes": minutes,
         }
+
+    def _check_jobs(self, window: Window) -> None:
+        """Refuse a job table that is not this trace's: a trace cut in time keeps times from its old beginning."""
+        first = window.first // self._grid.steps_per_interval
+        count = -(-window.last // self._grid.steps_per_interval) - first
+        interval_ns = self._grid.interval_ns
+        of_jobs = self._counts["busy_nodes"].steps(first * interval_ns, interval_ns, count, instant=False)
+        difference = np.abs(of_jobs - self._series["busy_nodes"][first : first + count])
+        if difference.max() > 1e-3 * self._site.nodes:
+            raise InputError(
+                f"the job table does not belong to this trace: it differs from busy_nodes by "
+                f"{difference.max():.0f} nodes; resolve the whole trace, and give start and duration instead of cutting it"
+            )
 
     def _needed_s(self, window: Window) -> tuple[float, float]:
         """The time whose jobs a window depends on: its blocks, two before and one after."""

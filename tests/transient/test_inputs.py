@@ -42,6 +42,11 @@ def test_a_trace_without_jobs_says_how_to_get_them(small_trace: xr.Dataset) -> N
         hsmdc.resolve(small_trace.drop_dims("job"))
 
 
+def test_a_trace_cut_in_time_is_refused(small_trace: xr.Dataset) -> None:
+    with pytest.raises(InputError, match="job table does not belong to this trace"):
+        hsmdc.resolve(small_trace.isel(time=slice(30, 90)))
+
+
 def test_a_trace_without_series_or_attributes(small_trace: xr.Dataset) -> None:
     with pytest.raises(InputError, match="lacks busy_nodes"):
         hsmdc.resolve(small_trace.drop_vars("busy_nodes"))
