@@ -86,7 +86,7 @@ class Resolution:
         if difference.max() > 1e-3 * self._site.nodes:
             raise InputError(
                 f"the job table does not belong to this trace: it differs from busy_nodes by "
-                f"{difference.max():.0f} nodes; resolve the whole trace, and give start and duration instead of cutting it"
+                f"{difference.max():.0f} nodes; resolve the whole trace, with start and duration, instead of cutting it"
             )
 
     def _needed_s(self, window: Window) -> tuple[float, float]:
