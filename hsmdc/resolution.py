@@ -85,8 +85,8 @@ class Resolution:
         difference = np.abs(of_jobs - self._series["busy_nodes"][first : first + count])
         if difference.max() > 1e-3 * self._site.nodes:
             raise InputError(
-                f"the job table does not belong to this trace: it differs from busy_nodes by "
-                f"{difference.max():.0f} nodes; resolve the whole trace, with start and duration, instead of cutting it"
+                f"the job table does not belong to this trace: it is off busy_nodes by "
+                f"{difference.max():.0f} nodes; resolve the whole trace with start and duration, do not cut it"
             )
 
     def _needed_s(self, window: Window) -> tuple[float, float]:
