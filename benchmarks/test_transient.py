@@ -12,11 +12,11 @@ import pytest
 import xarray as xr
 
 import hsmdc
-from hsmdc.blocks import grid_of, make_units, placed_jobs
 from hsmdc.config import Config, load_config
 from hsmdc.kernels.aggregate import deposit
 from hsmdc.kernels.chain import STATE, advance
 from hsmdc.nodes import NodeTables, node_tables, stationary_law
+from hsmdc.transient.blocks import grid_of, make_units, placed_jobs
 
 STEP_S = 0.1
 BUSY_NODES = 1704

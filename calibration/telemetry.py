@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hsmdc.config.node import JobClass, JobPhases, NodeLayer, Phase, State, Workload
 from hsmdc.config.sections import Site
 from hsmdc.errors import CalibrationError, InputError
-from hsmdc.onenode import JobRun
+from hsmdc.transient.onenode import JobRun
 from hsmdc.validation.metrics import dip_depth, wasserstein
 
 Floats = NDArray[np.float64]

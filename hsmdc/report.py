@@ -26,7 +26,7 @@ from hsmdc import report_words as words
 from hsmdc.config import Config, load_config
 from hsmdc.errors import InputError
 from hsmdc.kernels.cooling import first_order_lag
-from hsmdc.onenode import simulate_node
+from hsmdc.transient.onenode import simulate_node
 from hsmdc.validation import Reference, figures
 from hsmdc.validation.node_power import measured_node_power, sensor_density
 

@@ -100,7 +100,7 @@ def _year(folder: Path, seed: int) -> xr.Dataset:
 
 def _window(folder: Path) -> xr.DataArray:
     from hsmdc.traces import open_trace
-    from hsmdc.windowfile import save_window
+    from hsmdc.transient.windowfile import save_window
 
     with open_trace(folder / "year.nc") as year:
         save_window(
@@ -142,9 +142,9 @@ def _proof(schedule: xr.Dataset) -> str:
 
 
 def _window_section(folder: Path) -> Section:
-    from hsmdc.node_figures import draw_window
     from hsmdc.report import Section
     from hsmdc.traces import open_trace
+    from hsmdc.transient.figures import draw_window
 
     with open_trace(folder / "window.nc") as window:
         figure = draw_window(window.isel(time=slice(0, 6000)))

@@ -46,7 +46,7 @@ def node(
     if output is not None:
         save_trace(data, output, force=force)
     if figure is not None:
-        from hsmdc.node_figures import node_figure
+        from hsmdc.transient.figures import node_figure
 
         node_figure(data, figure, tdp_w=site.site.tdp_w)
     if not quiet:

@@ -44,7 +44,7 @@ def resolve(
 
     from hsmdc.errors import InputError
     from hsmdc.traces import open_trace
-    from hsmdc.windowfile import save_window
+    from hsmdc.transient.windowfile import save_window
 
     check_output(output, force=force)
     check_output(figure, force=force)
@@ -76,8 +76,8 @@ def resolve(
 
 
 def _draw(path: Path, figure: Path) -> None:
-    from hsmdc.node_figures import window_figure
     from hsmdc.traces import open_trace
+    from hsmdc.transient.figures import window_figure
 
     with open_trace(path) as window:
         window_figure(window.isel(time=slice(0, round(600 / window.attrs["step_s"]))), figure)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import hsmdc
 from hsmdc import cli
 from hsmdc.cli.app import app
-from hsmdc.windowfile import save_window
+from hsmdc.transient.windowfile import save_window
 
 
 @pytest.fixture

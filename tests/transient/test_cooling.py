@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 
 import hsmdc
-from hsmdc.finelag import FineLag
 from hsmdc.kernels.cooling import first_order_lag
-from hsmdc.meancurve import MeanCurve
+from hsmdc.transient.finelag import FineLag
+from hsmdc.transient.meancurve import MeanCurve
 
 
 @pytest.mark.parametrize("dead_time_s", [0.0, 60.0, 90.0, 100.3])

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 
 import hsmdc
-from hsmdc.blocks import make_units, placed_jobs
 from hsmdc.config import Config
 from hsmdc.nodes import node_tables
-from hsmdc.onenode import unit_path
+from hsmdc.transient.blocks import make_units, placed_jobs
+from hsmdc.transient.onenode import unit_path
 
 
 def event_energy_j(trace: xr.Dataset, config: Config, seconds: float, *, per_node: bool) -> float:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hsmdc.blocks import Grid, NodeBlocks, placed_jobs
 from hsmdc.config import Config
 from hsmdc.nodes import node_tables, stationary_law
+from hsmdc.transient.blocks import Grid, NodeBlocks, placed_jobs
 
 _SPEC = util.spec_from_file_location("stepper", Path(__file__).with_name("stepper.py"))
 assert _SPEC is not None

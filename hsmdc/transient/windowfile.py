@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import xarray as xr
 
-from hsmdc.resolution import Minutes, Sample, Synchrony
 from hsmdc.timespan import Duration, Instant
 from hsmdc.traces import TraceWriter
-from hsmdc.transient import Progress, stream
-from hsmdc.window import window_of
+from hsmdc.transient.engine import Progress, stream
+from hsmdc.transient.resolution import Minutes, Sample, Synchrony
+from hsmdc.transient.window import window_of
 
 PRECISION = "float32 series: relative rounding 6e-8, below 1 W at 10 MW"
 #: About 30 MB of series in memory at a time.

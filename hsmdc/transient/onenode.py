@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hsmdc.blocks import NodeBlocks, grid_of, make_units, placed_jobs
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.config.node import JobClass, NodeLayer, workload_names
 from hsmdc.config.sections import Site
@@ -16,10 +15,11 @@ from hsmdc.errors import InputError
 from hsmdc.kernels import rng
 from hsmdc.kernels.chain import NS_PER_S, STATE, STATES, path, scale_rows
 from hsmdc.nodes import NodeTables, node_tables
-from hsmdc.resolution import Sample
 from hsmdc.timespan import Duration, Instant, parse_instant
 from hsmdc.traces import trace_dataset
-from hsmdc.window import fine_step_ns, whole_steps
+from hsmdc.transient.blocks import NodeBlocks, grid_of, make_units, placed_jobs
+from hsmdc.transient.resolution import Sample
+from hsmdc.transient.window import fine_step_ns, whole_steps
 
 Integers = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Sub-second power of the facility (`resolve`, `stream`) and of one busy node (`simulate_node`).
+"""Sub-second power of the facility: `resolve` and `stream`.
 
 The jobs, the minute residual and the cooling are those of the trace that is resolved; the node layer adds
 what happens within its minutes. `docs/node-layer.md` gives the model.
@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
-from hsmdc.onenode import simulate_node
-from hsmdc.resolution import Minutes, Resolution, Sample, Synchrony
 from hsmdc.timespan import Duration, Instant
-from hsmdc.window import whole_steps, window_of
-
-__all__ = ["resolve", "simulate_node", "stream"]
+from hsmdc.transient.resolution import Minutes, Resolution, Sample, Synchrony
+from hsmdc.transient.window import whole_steps, window_of
 
 Progress = Callable[[float, float], None]
 

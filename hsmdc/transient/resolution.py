@@ -7,16 +7,16 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from hsmdc.blocks import Block, NodeBlocks, grid_of, placed_jobs
 from hsmdc.config import Config, from_toml
-from hsmdc.counts import Count
 from hsmdc.errors import InputError
-from hsmdc.finelag import FineLag
 from hsmdc.kernels.chain import NS_PER_S
-from hsmdc.meancurve import MeanCurve
 from hsmdc.nodes import node_tables, workload_of_jobs
 from hsmdc.traces import trace_dataset
-from hsmdc.window import NEEDED, Window
+from hsmdc.transient.blocks import Block, NodeBlocks, grid_of, placed_jobs
+from hsmdc.transient.counts import Count
+from hsmdc.transient.finelag import FineLag
+from hsmdc.transient.meancurve import MeanCurve
+from hsmdc.transient.window import NEEDED, Window
 
 Floats = NDArray[np.float64]
 Sample = Literal["mean", "instant"]
