@@ -8,7 +8,7 @@ import typer
 def presets(
     name: Annotated[str | None, typer.Argument(help="Show one preset's record of origin.")] = None,
 ) -> None:
-    """List the shipped site presets, or show where one comes from.
+    """List the shipped presets of sites and workloads, or show where a site comes from.
 
     \b
     Examples:
@@ -16,6 +16,7 @@ def presets(
       hsmdc presets nlr-colocation-10mw
     """
     from hsmdc.config import load_config, preset_names
+    from hsmdc.config.node import workload_names
 
     if name is not None:
         config = load_config(name)
@@ -24,3 +25,6 @@ def presets(
     width = max(len(preset) for preset in preset_names())
     for preset in preset_names():
         typer.echo(f"{preset:<{width}}  {load_config(preset).description}")
+    typer.echo(
+        f"\nnode workloads (node.mix[].workload, hsmdc node --workload): {', '.join(workload_names())}"
+    )

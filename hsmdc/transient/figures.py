@@ -57,7 +57,7 @@ def draw_window(window: xr.Dataset) -> "Figure":
     if whole:
         means = it_mw[: whole * per_minute].reshape(whole, -1).mean(axis=1)
         top.stairs(means, np.arange(whole + 1.0), color="#d62728", baseline=None, label="minute means")
-        top.legend(loc="upper right")
+        top.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
     start = str(window["time"].values[0])[:19]
     top.set(
         xlabel=f"minutes after {start} UTC",
@@ -70,7 +70,7 @@ def draw_window(window: xr.Dataset) -> "Figure":
     for name, colour in (("hvac_power", "#2ca02c"), ("chiller_power", "#9467bd"), ("auxiliary_power", "0.5")):
         low.plot(minutes, window[name].values, color=colour, label=name.removesuffix("_power"))
     low.set(xlabel="minutes", ylabel="power [MW]", title="cooling and auxiliary load")
-    low.set_ylim(bottom=0.0)
+    low.set_ylim(0.0, 1.15 * low.get_ylim()[1])
     low.legend(ncols=3, loc="lower right")
     for axis in (top, low):
         axis.set_xlim(0, minutes[-1] + step_s / 60.0)
