@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from hsmdc.dispatch import Case
+    from hsmdc.dispatch.case import Profiles
 
 
 class Scale(StrEnum):
@@ -47,7 +48,11 @@ def dispatch(
         str | None, typer.Option(help="Compare scenarios instead: all, or a list such as S1,S4,S6.")
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option(help="Facility trace (netCDF) that gives base load and PUE by slot.")
+        list[Path] | None,
+        typer.Option(
+            help="Facility trace (netCDF) that gives base load and PUE by slot; given several times, one "
+            "schedule is hedged against all of them, such as the members of an ensemble."
+        ),
     ] = None,
     day: Annotated[str | None, typer.Option(help="Local day of the trace, such as 2018-07-04.")] = None,
     scale: Annotated[
@@ -75,10 +80,10 @@ def dispatch(
         typer.Option(min=1, help="Hedge one schedule against this many drawn outcomes of price, wind, PV."),
     ] = None,
     risk_weight: Annotated[
-        float, typer.Option(help="With --outcomes: weight of CVaR in the cost, 0 … 1.")
+        float, typer.Option(help="When hedging: weight of CVaR in the cost, 0 … 1.")
     ] = 0.0,
     risk_level: Annotated[
-        float, typer.Option(help="With --outcomes: CVaR is the mean of the worst 1 − this.")
+        float, typer.Option(help="When hedging: CVaR is the mean of the worst 1 − this.")
     ] = 0.9,
     slot: Annotated[
         int | None, typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15.")
@@ -106,6 +111,7 @@ def dispatch(
       hsmdc dispatch mine.toml --trace year.nc --day 2018-07-04 --execute day.nc -o schedule.nc
       hsmdc dispatch caiso-2022-07-20-3d --window 2 --gap 0.001 -o three-days.nc
       hsmdc dispatch caiso-2022-04-14 --outcomes 10 --risk-weight 0.5 -o hedged.nc
+      hsmdc dispatch mine.toml --trace a.nc --trace b.nc --trace c.nc --day 2018-07-04
     """
     if show_list or not case:
         _list_cases(asked=show_list)
@@ -125,9 +131,9 @@ def dispatch(
     loaded = load_case(case)
     if slot is not None:
         loaded = loaded.with_slot_h(slot / 60)
-    opened = _open(trace)
+    traces = _open(trace)
     coupling: dict[str, Any] = {
-        "trace": opened,
+        "trace": traces[0] if traces else None,
         "day": day,
         "scale": scale.value,
         "gpu_power": gpu_power.value,
@@ -140,12 +146,14 @@ def dispatch(
         result, drawn = _sweep(loaded, scenario, sweep, values, coupling | limits, quiet=quiet)
     elif window is not None:
         result = _roll(loaded, scenario, window, limits | {"method": method.value}, quiet=quiet)
-    elif outcomes is not None:
-        result = _hedge(loaded, scenario, outcomes, coupling, limits, risk_weight, risk_level, quiet=quiet)
+    elif outcomes is not None or len(traces) > 1:
+        loaded, drawn_profiles = _outcomes(loaded, outcomes, traces, coupling, seed)
+        risk = {"risk_weight": risk_weight, "risk_level": risk_level}
+        result = _hedge(loaded, drawn_profiles, {"scenario": scenario} | risk | limits, quiet=quiet)
     else:
         result = _plan(loaded, scenario, coupling | limits | {"method": method.value}, quiet=quiet)
-    if execute is not None and opened is not None:
-        drawn |= _execute(result, opened, execute, seed, force=force, quiet=quiet)
+    if execute is not None:
+        drawn |= _execute(result, traces[0], execute, seed, force=force, quiet=quiet)
     _write(loaded, result, drawn, output, figures, force=force, quiet=quiet)
 
 
@@ -172,7 +180,12 @@ def _check_choice(**given: Any) -> None:
         raise ConfigError(
             "--day picks a day of a trace; give --trace too (a case's own day stands in its [profiles])"
         )
-    if given["execute"] is not None and (given["trace"] is None or modes):
+    several = given["trace"] is not None and len(given["trace"]) > 1
+    if several and modes:
+        raise ConfigError(
+            f"several traces are outcomes to hedge against; leave {modes[0]} out, or give one trace"
+        )
+    if given["execute"] is not None and (given["trace"] is None or several or modes):
         raise ConfigError(
             "--execute simulates a plan made on a trace; give --trace, and one scenario to plan"
         )
@@ -190,12 +203,10 @@ def _check_outputs(*paths: Path | None, force: bool) -> None:
             raise InputError(f"folder {path.resolve().parent} does not exist; make it first")
 
 
-def _open(path: Path | None) -> xr.Dataset | None:
-    if path is None:
-        return None
+def _open(paths: list[Path] | None) -> list[xr.Dataset]:
     from hsmdc.traces import open_trace
 
-    return open_trace(path)
+    return [open_trace(path) for path in paths or []]
 
 
 def _plan(case: Case, scenario: str, options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
@@ -286,32 +297,25 @@ def _roll(case: Case, scenario: str, window: int, options: dict[str, Any], *, qu
     return schedule
 
 
-def _hedge(
-    case: Case,
-    scenario: str,
-    count: int,
-    coupling: dict[str, Any],
-    limits: dict[str, Any],
-    risk_weight: float,
-    risk_level: float,
-    *,
-    quiet: bool,
-) -> xr.Dataset:
-    from hsmdc.dispatch import couple, perturbed_profiles, solve_stochastic
+def _outcomes(
+    case: Case, count: int | None, traces: list[xr.Dataset], coupling: dict[str, Any], seed: int
+) -> tuple[Case, list[Profiles]]:
+    """Drawn outcomes, around the day of a trace if there is one; or one outcome for each of several traces."""
+    from hsmdc.dispatch import couple, perturbed_profiles, profiles_from_traces
 
-    trace = coupling.pop("trace")
-    if trace is not None:
-        case = couple(case, trace, **coupling)
-    drawn = perturbed_profiles(case, count, seed=limits["seed"])
+    options = {key: value for key, value in coupling.items() if key != "trace"}
+    if len(traces) > 1:
+        return profiles_from_traces(case, traces, **options)
+    if traces:
+        case = couple(case, traces[0], **options)
+    return case, perturbed_profiles(case, count or 1, seed=seed)
+
+
+def _hedge(case: Case, outcomes: list[Profiles], options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
+    from hsmdc.dispatch import solve_stochastic
+
     with progress_bar("hedging", quiet=quiet):
-        schedule = solve_stochastic(
-            case,
-            drawn,
-            scenario=scenario,
-            risk_weight=risk_weight,
-            risk_level=risk_level,
-            **({"gap": 1e-3} | limits),
-        )
+        schedule = solve_stochastic(case, outcomes, **({"gap": 1e-3} | options))
     if not quiet:
         print_hedge(schedule)
     return schedule

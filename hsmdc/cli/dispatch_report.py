@@ -119,8 +119,7 @@ def print_sweep(table: xr.Dataset) -> None:
     """A sensitivity, one line per value, with the published figure where there is one."""
     from hsmdc.dispatch.published import published_sensitivities
 
-    known = published_sensitivities(table.attrs["case_name"])
-    known = known[known["parameter"] == table.attrs["parameter"]]
+    known = published_sensitivities(table)
     typer.echo(table.attrs["title"])
     typer.echo(f"{'value':>10}  {'cost USD':>10}  {'green %':>8}  {'curtailed MWh':>13}  {'gap':>8}")
     for index, value in enumerate(table["value"].to_numpy()):

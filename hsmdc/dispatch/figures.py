@@ -232,8 +232,8 @@ def _sensitivity_panel(axes: "Axes", table: xr.Dataset) -> None:
     parameter = str(table.attrs["parameter"])
     value, cost = table["value"].to_numpy(), table["cost_usd"].to_numpy()
     axes.plot(value, cost, color=BLUE, marker="o", ms=4, label="cost")
-    known = published_sensitivities(str(table.attrs["case_name"]))
-    known = known[(known["parameter"] == parameter) & (known["variable"] == "cost_usd")]
+    known = published_sensitivities(table)
+    known = known[known["variable"] == "cost_usd"]
     if len(known):
         axes.plot(
             known["value"], known["published"], "o", mfc="none", mec=BLACK, ms=9, label="cost, published"

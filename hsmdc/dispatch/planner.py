@@ -60,7 +60,7 @@ def solve(
     time_limit_s
         Wall seconds after which the best schedule so far is returned with its gap.
     seed, threads
-        Of the solver. One process must keep to one thread count.
+        Of the solver. The schedule is reproducible for one seed and one thread count.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 from importlib import resources
 
 import pandas as pd
+import xarray as xr
 
 
 def published_scenarios(case_name: str) -> pd.DataFrame:
@@ -14,9 +15,16 @@ def published_scenarios(case_name: str) -> pd.DataFrame:
     return _read(f"{case_name}.published.csv", ["scenario", "variable", "published", "basis"])
 
 
-def published_sensitivities(case_name: str) -> pd.DataFrame:
-    """Published sensitivity figures: columns `parameter value variable published basis`; empty if none."""
-    return _read(f"{case_name}.sensitivity.csv", ["parameter", "value", "variable", "published", "basis"])
+def published_sensitivities(table: xr.Dataset) -> pd.DataFrame:
+    """Published figures for a sweep: columns `parameter value variable published basis`; empty if there are none.
+
+    They were published for scenario S6.
+    """
+    columns = ["parameter", "value", "variable", "published", "basis"]
+    known = _read(f"{table.attrs['case_name']}.sensitivity.csv", columns)
+    matches = (known["parameter"] == table.attrs["parameter"]) & (table.attrs["scenario"] == "S6")
+    rows: pd.DataFrame = known[matches]
+    return rows
 
 
 def _read(name: str, columns: list[str]) -> pd.DataFrame:

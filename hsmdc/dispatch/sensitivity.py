@@ -9,7 +9,7 @@ import xarray as xr
 from hsmdc.dispatch.case import Case
 from hsmdc.dispatch.planner import solve
 from hsmdc.dispatch.result import VARIABLES
-from hsmdc.dispatch.scenarios import COLUMNS, Scenario
+from hsmdc.dispatch.scenarios import COLUMNS, Scenario, scenario_named
 from hsmdc.errors import ConfigError, SolverError
 
 Progress = Callable[[float, float], None]
@@ -66,7 +66,8 @@ def sweep(
             rows.append(dict.fromkeys(COLUMNS, np.nan) | {"feasible": 0, "reason": str(error)})
         if progress is not None:
             progress(len(rows), len(points))
-    return _dataset(case, parameter, points, rows)
+    table = _dataset(case, parameter, points, rows)
+    return table.assign_attrs(scenario=scenario_named(scenario).name)
 
 
 def with_parameter(case: Case, parameter: str, value: float) -> Case:

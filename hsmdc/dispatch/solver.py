@@ -1,8 +1,9 @@
 """A thin adapter to HiGHS: columns, rows and entries in; a checked solution with its proof out.
 
 Arrays go straight to highspy; a modelling layer takes a hundred times longer to build. Presolve is off (2.1 s
-against 5.5 s on the 2048-GPU case), and gap, seed and one thread are set explicitly: a second solve of
-the process with another thread count came back "Not Set" with an empty solution.
+against 5.5 s on the 2048-GPU case), and gap, seed and thread count are set explicitly. HiGHS keeps one pool of
+threads per process: a later solve with another count came back "Not Set" with an empty solution, so the pool
+is made anew when the count changes.
 """
 
 import time
@@ -112,6 +113,7 @@ class Problem:
 
         # The plain class below highspy.Highs: that one prints a banner before output can be turned off.
         highs = highspy._core._Highs()
+        _renew_threads(highs, options.threads)
         settings: dict[str, bool | float | int | str] = {
             "output_flag": False,
             "presolve": "off",
@@ -174,7 +176,7 @@ class Problem:
         else:
             raise SolverError(
                 f"HiGHS ended with {highs.modelStatusToString(status)!r} and no usable solution; "
-                "please report the case (thread counts must not differ between solves of one process)"
+                "please report the case"
             )
         objective = float(info.objective_function_value) if found else np.inf
         gap = abs(objective - bound) / max(abs(objective), 1e-9) if found else np.inf
@@ -190,6 +192,15 @@ class Problem:
             self.n_columns,
             self.n_rows,
         )
+
+
+_threads_of_pool: list[int] = []
+
+
+def _renew_threads(highs: Any, threads: int) -> None:
+    if _threads_of_pool and _threads_of_pool != [threads]:
+        highs.resetGlobalScheduler(True)
+    _threads_of_pool[:] = [threads]
 
 
 def _require(status: object, what: str) -> None:

@@ -167,6 +167,7 @@ def solve_stochastic(
     options = Options(gap, time_limit_s, seed, threads)
     solution = _here_and_now(mean, cases, weights, chosen, battery, risk, options)
     plans = _recourse(mean, cases, battery, solution.runs, solution.deferrable_gpus)
+    _require_valid_outcomes(cases, chosen, battery, solution, plans)
     costs = np.array([plan.cost_usd for plan in plans])
     schedule = _mean_schedule(mean, chosen, battery, solution)
     expected = _expected_value_costs(mean, cases, chosen, battery, options)
@@ -290,6 +291,18 @@ def _recourse(
 ) -> list[PowerPlan]:
     load = with_runs(mean, inference_load(mean), runs)
     return [dispatch_power(c, battery, load, deferrable_gpus=deferrable) for c in cases]
+
+
+def _require_valid_outcomes(
+    cases: list[Case],
+    scenario: Scenario,
+    battery: Battery | None,
+    solution: _Solution,
+    plans: list[PowerPlan],
+) -> None:
+    proof = solution.proof._replace(bound_usd=-np.inf)
+    for case, plan in zip(cases, plans, strict=True):
+        require_valid(case, schedule_dataset(case, scenario, battery, solution.runs, plan, proof))
 
 
 def _mean_schedule(

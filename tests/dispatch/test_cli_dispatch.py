@@ -126,6 +126,18 @@ def test_rolling_and_hedging(tmp_path: Path) -> None:
     assert open_schedule(tmp_path / "h.nc").sizes["outcome"] == 4
 
 
+def test_several_traces_are_hedged_against(trace_file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.nc"
+    config = hsmdc.load_config("paper")
+    save_trace(hsmdc.simulate(config, utilization=0.3, start="2018-07-03", duration="3D", seed=2), other)
+    files = ["--trace", trace_file, "--trace", other]
+    result = run("aidc-2048", "--scenario", "S5", *files, "--day", "2018-07-04")
+    assert "2 outcomes" in result.output
+    assert "several traces are outcomes" in complaint(
+        "aidc-2048", *files, "--day", "2018-07-04", "--sweep", "gpus"
+    )
+
+
 def test_quiet_prints_nothing(tmp_path: Path) -> None:
     assert run("aidc-2048", "--scenario", "S1", "--quiet", "-o", tmp_path / "s.nc").output == ""
 
