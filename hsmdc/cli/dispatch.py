@@ -13,6 +13,7 @@ from hsmdc.cli.dispatch_report import percent, print_hedge, print_scenarios, pri
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
     from hsmdc.dispatch import Case
     from hsmdc.dispatch.case import Profiles
@@ -54,7 +55,12 @@ def dispatch(
             "schedule is hedged against all of them, such as the members of an ensemble."
         ),
     ] = None,
-    day: Annotated[str | None, typer.Option(help="Local day of the trace, such as 2018-07-04.")] = None,
+    day: Annotated[
+        str | None,
+        typer.Option(
+            help="Local day, such as 2018-07-04: of the trace, or without one of the case's profile file."
+        ),
+    ] = None,
     scale: Annotated[
         Scale,
         typer.Option(help="to-base: scale the trace's mean to base_it_kw; none: take its MW as they are."),
@@ -111,6 +117,7 @@ def dispatch(
       hsmdc dispatch mine.toml --trace year.nc --day 2018-07-04 --execute day.nc -o schedule.nc
       hsmdc dispatch caiso-2022-07-20-3d --window 2 --gap 0.001 -o three-days.nc
       hsmdc dispatch caiso-2022-04-14 --outcomes 10 --risk-weight 0.5 -o hedged.nc
+      hsmdc dispatch caiso-2022-04-14 --day 2022-07-21
       hsmdc dispatch mine.toml --trace a.nc --trace b.nc --trace c.nc --day 2018-07-04
     """
     if show_list or not case:
@@ -123,18 +130,17 @@ def dispatch(
         outcomes=outcomes,
         trace=trace,
         execute=execute,
-        day=day,
     )
     _check_outputs(output, execute, force=force)
     from hsmdc.dispatch import load_case
 
-    loaded = load_case(case)
+    loaded = load_case(case, day=day if trace is None else None)
     if slot is not None:
         loaded = loaded.with_slot_h(slot / 60)
     traces = _open(trace)
     coupling: dict[str, Any] = {
         "trace": traces[0] if traces else None,
-        "day": day,
+        "day": day if trace else None,
         "scale": scale.value,
         "gpu_power": gpu_power.value,
     }
@@ -153,7 +159,8 @@ def dispatch(
     else:
         result = _plan(loaded, scenario, coupling | limits | {"method": method.value}, quiet=quiet)
     if execute is not None:
-        drawn |= _execute(result, traces[0], execute, seed, force=force, quiet=quiet)
+        executed = _execute(result, traces[0], execute, seed, force=force, quiet=quiet)
+        drawn |= {} if figures is None else {"execution": _execution_figure(result, executed)}
     _write(loaded, result, drawn, output, figures, force=force, quiet=quiet)
 
 
@@ -176,10 +183,6 @@ def _check_choice(**given: Any) -> None:
     modes = [f"--{name}" for name in ("scenarios", "sweep", "window", "outcomes") if given[name] is not None]
     if len(modes) > 1:
         raise ConfigError(f"{' and '.join(modes)} exclude each other; give one")
-    if given["day"] is not None and given["trace"] is None:
-        raise ConfigError(
-            "--day picks a day of a trace; give --trace too (a case's own day stands in its [profiles])"
-        )
     several = given["trace"] is not None and len(given["trace"]) > 1
     if several and modes:
         raise ConfigError(
@@ -323,11 +326,10 @@ def _hedge(case: Case, outcomes: list[Profiles], options: dict[str, Any], *, qui
 
 def _execute(
     schedule: xr.Dataset, trace: xr.Dataset, path: Path, seed: int, *, force: bool, quiet: bool
-) -> dict[str, Any]:
+) -> xr.Dataset:
     """Simulate the planned day on the trace's own facility, write it, and say how well plan and day agree."""
     from hsmdc.dispatch import commit, compare_execution
     from hsmdc.dispatch.coupling import trace_config
-    from hsmdc.dispatch.figures import execution_figure
     from hsmdc.errors import InputError
     from hsmdc.simulation import simulate
     from hsmdc.traces import save_trace
@@ -348,7 +350,18 @@ def _execute(
             f"Executed: {float(compared['executed_mwh']):.3f} MWh of training in {len(jobs)} jobs, planned "
             f"{float(compared['planned_mwh']):.3f} MWh ({float(compared['energy_error']):+.2%}); trace in {path}"
         )
-    return {"execution": execution_figure(schedule, executed)}
+    return executed
+
+
+def _execution_figure(schedule: xr.Dataset, executed: xr.Dataset) -> Figure:
+    """Plan and day at one minute, and ten minutes of its busiest slot at 100 ms."""
+    from hsmdc.dispatch.figures import execution_figure
+    from hsmdc.transient import resolve
+
+    busiest = schedule["time"].to_numpy()[int(schedule["train_power_kw"].to_numpy().argmax())]
+    return execution_figure(
+        schedule, executed, resolve(executed, start=busiest, duration="10min", step="100ms")
+    )
 
 
 def _write(

@@ -39,7 +39,7 @@ def require_modes(case: Case, models: list[TaskModel]) -> None:
                 f"task {task.name} cannot be finished by slot {last.boundary}: its fastest mode "
                 f"({fastest['gpus']:.0f} GPUs) needs {work / fastest['pace']:.1f} h and has {hours:g} h; "
                 f"{short:,.0f} of {work:,.0f} baseline GPU-hours are short. "
-                "Move the deadline, lower daily_ratio or enlarge gpu_total"
+                "Move the deadline, take a smaller baseline (or daily_ratio, with baseline_efficiency) or more GPUs"
             )
 
 

@@ -218,7 +218,6 @@ def _coords(case: Case) -> dict[str, Any]:
 def _global_attrs(case: Case, scenario: Scenario, battery: Battery | None, proof: Proof) -> dict[str, Any]:
     return {
         "title": f"Dispatch of case {case.name}, scenario {scenario.name}",
-        "Conventions": "CF-1.11",
         "case_name": case.name,
         "case": case.to_toml(),
         "scenario": scenario.name,

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 from hsmdc.dispatch.case import Case, Task
+from hsmdc.errors import ConfigError
 
 
 class Tranche(NamedTuple):
@@ -58,12 +59,22 @@ def tranche(case: Case, task: Task) -> Tranche:
     as 24 hours of the baseline mode and the efficiency follows: the rounded daily ratio of a published case
     would otherwise make a baseline segment a shade longer than its slots. A day of 23 or 25 hours is due 23
     or 25 hours of work, so the pace of the training is kept.
+
+    Raises
+    ------
+    ConfigError
+        If the baseline would have to run above the peak rate of its GPUs.
     """
     flops = flops_per_iteration(task) * daily_iterations(task) * case.horizon.hours / 24
     flops_per_gpu_hour = case.site.gpu_peak_tflops * 1e12 * 3600
     if task.baseline_efficiency is None:
         gpu_hours = baseline_gpus(task) * case.horizon.hours
         efficiency = flops / (gpu_hours * flops_per_gpu_hour)
+        if efficiency > 1:
+            raise ConfigError(
+                f"task {task.name}: a day of {task.daily_ratio:.2%} would need its baseline to run at "
+                f"{efficiency:.0%} of the GPUs' peak; lower daily_ratio, or give baseline_efficiency"
+            )
     else:
         efficiency = task.baseline_efficiency
         gpu_hours = flops / (efficiency * flops_per_gpu_hour)

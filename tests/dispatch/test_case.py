@@ -103,6 +103,30 @@ def test_base_gives_the_keys_left_out(tmp_path: Path, aidc: Case) -> None:
     assert load_case(tmp_path / "further.toml").site.gpu_total == 1536
 
 
+def test_base_faults_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('base = "b.toml"\n')
+    (tmp_path / "b.toml").write_text('base = "a.toml"\n')
+    with pytest.raises(ConfigError, match="base leads back to itself"):
+        load_case(tmp_path / "a.toml")
+    (tmp_path / "c.toml").write_text("base = 3\n")
+    with pytest.raises(ConfigError, match="base must be the name of a shipped case or a path, got 3"):
+        load_case(tmp_path / "c.toml")
+
+
+def test_faults_beside_a_profile_file(tmp_path: Path) -> None:
+    profiles = '[profiles]\nfile = "caiso-2022-np15.csv"\nday = 2022-04-14\ntime = "utc"\n'
+    profiles += 'price = { name = "price_NP15_DA_USD_per_MWh", unit = "USD/MWh" }\n'
+    path = tmp_path / "mine.toml"
+    for table, words in (
+        ('[site]\npv_kw = "big"\n', "case mine.toml, site: pv_kw = 'big'"),
+        ("[horizon]\nslot_h = 0.7\n", "24 h are not a whole number of slots"),
+    ):
+        path.write_text(f'base = "aidc-2048"\n{table}{profiles}')
+        with pytest.raises(ConfigError) as caught:
+            load_case(path)
+        assert words in str(caught.value)
+
+
 def test_full_case_in_one_file(tmp_path: Path, aidc: Case) -> None:
     path = tmp_path / "whole.toml"
     path.write_text(tomli_w.dumps(tomllib.loads(aidc.to_toml())))
@@ -128,3 +152,11 @@ def test_days_of_a_long_horizon(aidc: Case) -> None:
     assert case.horizon.days == (24, 24, 24)
     assert case.day_ends == (24, 48, 72)
     assert [case.deadline(case.task[0], day) for day in range(3)] == [24, 48, 72]
+
+
+def test_day_reaches_the_profile_file_through_base(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "caiso-2022-04-14"\n[site]\ngpu_total = 1536\n')
+    case = load_case(path, day="2022-07-20")
+    assert case.profiles == load_case("caiso-2022-07-20").profiles
+    assert load_case("caiso-2022-04-14", day="2022-03-13").slots == 23

@@ -142,6 +142,14 @@ def test_quiet_prints_nothing(tmp_path: Path) -> None:
     assert run("aidc-2048", "--scenario", "S1", "--quiet", "-o", tmp_path / "s.nc").output == ""
 
 
+def test_another_day_of_the_profile_file() -> None:
+    words = ["--scenario", "S1", "--day", "2022-07-21"]
+    assert (
+        run("caiso-2022-04-14", *words).output.splitlines()[1]
+        != run("caiso-2022-04-14", *words[:2]).output.splitlines()[1]
+    )
+
+
 def test_list_and_no_case() -> None:
     assert "aidc-2048\n" in run("--list").output
     assert run().exit_code == 2
@@ -157,7 +165,8 @@ def test_help_has_examples() -> None:
         (["nowhere"], "no shipped case is named 'nowhere'"),
         (["aidc-2048", "--scenario", "S7"], "no scenario 'S7'"),
         (["aidc-2048", "--time-limit", "0.01"], "no schedule was found within 0.01 s"),
-        (["aidc-2048", "--day", "2018-07-04"], "--day picks a day of a trace"),
+        (["aidc-2048", "--day", "2018-07-04"], "names no profile file to take 2018-07-04 from"),
+        (["caiso-2022-04-14", "--day", "2022-04-15"], "no row on 2022-04-15; the file runs from 2022-03-13"),
         (["aidc-2048", "--scenarios", "all", "--sweep", "all"], "--scenarios and --sweep exclude each other"),
         (["aidc-2048", "--execute", "x.nc"], "--execute simulates a plan made on a trace"),
         (["aidc-2048", "--trace", "absent.nc"], "no trace file absent.nc"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from hsmdc.config import load_config, to_toml
 from hsmdc.dispatch import couple, solve
 from hsmdc.dispatch.case import Case
 from hsmdc.errors import InputError
@@ -46,6 +47,18 @@ def test_scaling_keeps_the_shape_and_the_mean_of_the_trace(aidc: Case) -> None:
 def test_half_hour_slots(aidc: Case) -> None:
     case = couple(aidc.with_slot_h(0.5), synthetic(), day="2018-07-04", scale="none")
     assert case.base_it_kw == pytest.approx(np.repeat(1e3 * (1 + 0.1 * np.arange(24)), 2))
+
+
+def test_local_day_of_a_site_west_of_utc(aidc: Case) -> None:
+    """At UTC − 8 h the local day begins at 08:00 UTC."""
+    raw = load_config("paper").model_dump(exclude_none=True)
+    west = to_toml(load_config(raw | {"site": raw["site"] | {"utc_offset_h": -8.0}}))
+    case = couple(aidc, synthetic().assign_attrs(config=west), day="2018-07-04", scale="none")
+    assert case.base_it_kw == pytest.approx(1e3 * (1 + 0.1 * ((np.arange(24) + 8) % 24)))
+    assert case.profiles.start == "2018-07-04T00:00:00-08:00"
+    assert case.site.gpu_power_kw == pytest.approx((2486.2 - 421.8) / 4e3)
+    kept = couple(aidc, synthetic().assign_attrs(config=west), day="2018-07-04", gpu_power="case")
+    assert kept.site.gpu_power_kw == aidc.site.gpu_power_kw
 
 
 def test_whole_trace_needs_no_day(aidc: Case) -> None:

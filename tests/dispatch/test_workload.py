@@ -4,6 +4,7 @@ import pytest
 
 from hsmdc.dispatch.case import Case
 from hsmdc.dispatch.workload import daily_iterations, flops_per_iteration, iterations, tranche
+from hsmdc.errors import ConfigError
 
 
 def test_flops_of_an_iteration_by_hand(aidc: Case) -> None:
@@ -37,6 +38,14 @@ def test_stated_efficiency_sets_the_gpu_hours(aidc: Case) -> None:
     task = aidc.task[0].model_copy(update={"baseline_efficiency": inferred.baseline_efficiency / 2})
     assert tranche(aidc, task).gpu_hours == pytest.approx(2 * inferred.gpu_hours)
     assert tranche(aidc, task).flops == inferred.flops
+
+
+def test_impossible_efficiency_is_refused(aidc: Case) -> None:
+    task = aidc.task[0].model_copy(update={"daily_ratio": 0.2})
+    with pytest.raises(
+        ConfigError, match=r"a day of 20.00% would need its baseline to run at 157% of the GPUs' peak"
+    ):
+        tranche(aidc, task)
 
 
 def test_work_is_prorated_to_the_day(aidc: Case) -> None:
