@@ -94,12 +94,14 @@ def fit_jobs(table: JobTable, *, utc_offset_h: float = 0.0, batch_gap_s: float =
     CalibrationError
         Fewer than 30 jobs.
     InputError
-        A gap that is negative.
+        A gap that is negative, a UTC offset beyond 14 hours.
     """
     if len(table) < FEWEST_JOBS:
         raise CalibrationError(f"{table.source}: {len(table)} jobs; a fit needs {FEWEST_JOBS} or more")
     if not batch_gap_s >= 0:
         raise InputError(f"batch_gap_s = {batch_gap_s}: must be 0 or more")
+    if not abs(utc_offset_h) <= 14:
+        raise InputError(f"utc_offset_h = {utc_offset_h}: must lie between -14 and 14 hours")
     duration = fit_durations(table.duration_s)
     batches = find_batches(table, batch_gap_s)
     law, batch_goodness = _fit_batch_law(batches.size)

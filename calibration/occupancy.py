@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from hsmdc import facility, laws, profiles
 from hsmdc.config import Config
 from hsmdc.errors import CalibrationError, InputError
+from hsmdc.seeds import check_seed
 
 TOLERANCE = 0.0005
 # The search stops well inside the promised tolerance: 0.0002 of occupancy is 1.2 kW of a 10 MW site's mean.
@@ -40,7 +41,7 @@ def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, se
     Raises
     ------
     InputError
-        utilization outside (0, 1).
+        utilization outside (0, 1), or a seed that is none.
     CalibrationError
         The target cannot be reached within ±0.0005 in 12 runs; names the nearest.
     """
@@ -48,6 +49,7 @@ def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, se
         raise InputError(
             f"utilization = {utilization:g} must lie between 0 and 1: it is the mean share of nodes in use"
         )
+    check_seed(seed)
     search = _Search(config, utilization, span, seed)
     low = high = search.little_guess()
     try:

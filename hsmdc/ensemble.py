@@ -1,6 +1,6 @@
 """Monte Carlo years: one λ0 for all members, so that their occupancy varies as a site's would."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,9 @@ from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.errors import InputError
 from hsmdc.kernels import rng
-from hsmdc.simulation import generated_span
+from hsmdc.seeds import check_seed
+from hsmdc.simulation import check_sources, generated_span, minute_series
 from hsmdc.timespan import Duration, Instant
-from hsmdc.weather import ambient_degc
 
 Progress = Callable[[float, float], None]
 
@@ -59,6 +59,8 @@ def ensemble(
     ConfigError, InputError, CalibrationError
     """
     config = load_config(config)
+    check_sources(utilization=utilization, base_rate=base_rate)
+    check_seed(seed)
     if members < 1:
         raise InputError(f"members = {members} must be 1 or more")
     if threads < 1:
@@ -93,23 +95,17 @@ def member_summary(config: Config, span: facility.Span, base_rate: float, seed: 
     """One member, reduced to its figures; no trace is kept."""
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     run = facility.generate_schedule(config, span, shape, base_rate, seed)
-    busy = facility.busy_nodes(run, span.total)
-    it_mw = facility.it_power_mw(config, busy, span.first, seed)
-    offset = config.site.utc_offset_h
-    ambient = ambient_degc(config.weather, span.first, facility.MINUTE_S, span.total, utc_offset_h=offset)
-    cooling = facility.cooling_power_mw(config, it_mw, ambient)
-    total_mw = it_mw + sum(cooling.values())
-    it_mw, total_mw, busy = (series[span.spin_up :] for series in (it_mw, total_mw, busy))
+    series = minute_series(config, span, run, seed)
     figures: dict[str, Any] = {
         "seed": ((), np.uint64(seed), {"long_name": "master seed of the member"}),
         "occupancy": (
             (),
-            busy.mean() / config.site.nodes,
+            series["busy_nodes"].mean() / config.site.nodes,
             {"units": "1", "long_name": "mean share of busy nodes"},
         ),
     }
-    for name, series in (("it", it_mw), ("facility", total_mw)):
-        figures |= _figures(name, series)
+    for name in ("it", "facility"):
+        figures |= _figures(name, series[f"{name}_power"])
     return xr.Dataset(figures, coords={"exceedance": EXCEEDANCE})
 
 
@@ -151,23 +147,24 @@ def _figures(name: str, power_mw: facility.Floats) -> dict[str, Any]:
 def _common_rate(
     config: Config, utilization: float | None, base_rate: float | None, span: facility.Span, seed: int
 ) -> float:
-    if utilization is not None and base_rate is not None:
-        raise InputError("utilization and base_rate were both given; give one")
     if utilization is not None:
         return fit_occupancy(config, utilization, span=span, seed=seed).base_rate
     rate = base_rate if base_rate is not None else config.arrivals.base_rate
-    if rate is None or not rate > 0:
+    if rate is None:
         raise InputError(
             f"configuration {config.name!r} has no arrivals.base_rate: give utilization or base_rate"
         )
     return float(rate)
 
 
-def _run_all(run: Callable[[int], xr.Dataset], seeds: list[int], client: Any, threads: int) -> Any:
+def _run_all(
+    run: Callable[[int], xr.Dataset], seeds: list[int], client: Any, threads: int
+) -> Iterator[xr.Dataset]:
+    """Every member in order."""
     if client is not None:
-        return client.gather(client.map(run, seeds, pure=True))
-    if threads == 1:
-        return map(run, seeds)
-    run(seeds[0])  # compiles once: two threads must not both pay for it
+        yield from client.gather(client.map(run, seeds, pure=True))
+        return
+    yield run(seeds[0])  # compiles, once for all threads
     # The kernels release the GIL, so threads are enough and share the compiled code.
-    return ThreadPoolExecutor(threads).map(run, seeds)
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(run, seeds[1:])

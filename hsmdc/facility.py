@@ -15,6 +15,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer]
 
 MINUTE_S = 60.0
+MOST_JOBS = 200_000_000  # 3.2 GB as ticks in 32 bits; a year of a 10 MW site is 3 million
 _YEAR_ONE = np.datetime64("0001-01-01T00:00", "m")
 
 
@@ -75,7 +76,13 @@ def _draw_jobs(
             "lower jobs.nodes.largest or raise site.nodes"
         )
     events = base_rate * float(shape.sum())
-    capacity = int(events * batch.moment() + 8 * np.sqrt(events * batch.moment(2)) + 1000)
+    expected = events * batch.moment()
+    if expected > MOST_JOBS:
+        raise InputError(
+            f"base_rate = {base_rate:g} per minute makes {expected:.2g} jobs in {span.total} minutes; a run holds "
+            f"{MOST_JOBS // 10**6} million at most: lower the rate or simulate a shorter span"
+        )
+    capacity = int(expected + 8 * np.sqrt(events * batch.moment(2)) + 1000)
     while True:
         arrival, nodes, duration = (np.empty(capacity, np.int32) for _ in range(3))
         count = arrivals.generate(

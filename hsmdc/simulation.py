@@ -12,6 +12,7 @@ from hsmdc.config import Config, load_config, to_toml
 from hsmdc.errors import InputError
 from hsmdc.jobs import JobTable
 from hsmdc.kernels import rng
+from hsmdc.seeds import check_seed
 from hsmdc.timespan import Duration, Instant, parse_instant, parse_minutes
 from hsmdc.traces import trace_dataset
 from hsmdc.weather import ambient_degc, weather_note
@@ -19,6 +20,10 @@ from hsmdc.weather import ambient_degc, weather_note
 DEFAULT_START = "2018-01-01"
 DEFAULT_DURATION = "365D"
 _REPLAY_TICK_S = 1.0
+_LONGEST_MIN = 100 * 366 * profiles.MINUTES_PER_DAY  # 9 series of 8 bytes: 4 GB
+# Labels are nanoseconds since 1970 in 64 bits: whole years that they can name.
+_EARLIEST = np.datetime64("1678-01-01T00:00", "m")
+_LATEST = np.datetime64("2262-01-01T00:00", "m")
 
 
 def simulate(
@@ -56,7 +61,8 @@ def simulate(
     ConfigError, InputError, CalibrationError
     """
     config = load_config(config)
-    _check_sources(utilization, base_rate, jobs, seed)
+    check_sources(utilization=utilization, base_rate=base_rate, jobs=jobs)
+    check_seed(seed)
     if jobs is not None:
         span, run, facts = _replay(config, jobs, start, duration)
     else:
@@ -70,27 +76,41 @@ def generated_span(
     """The minutes of a generated run, with the configuration's spin-up before them."""
     first = parse_instant(start if start is not None else DEFAULT_START)
     minutes = parse_minutes(duration if duration is not None else DEFAULT_DURATION)
-    _check_whole_minute(first)
     spin_up = round(config.scheduler.spin_up_days * profiles.MINUTES_PER_DAY)
-    return facility.Span(first.astype("datetime64[m]"), minutes, spin_up)
+    return _span(first, minutes, spin_up)
 
 
-def _check_sources(
-    utilization: float | None, base_rate: float | None, jobs: JobTable | None, seed: int
+def check_sources(
+    *, utilization: float | None, base_rate: float | None, jobs: JobTable | None = None
 ) -> None:
+    """Refuse a base rate that is none, and more than one source of jobs.
+
+    Raises
+    ------
+    InputError
+    """
     given = {"utilization": utilization, "base_rate": base_rate, "jobs": jobs}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
-        raise InputError(f"{' and '.join(named)} were all given; give one source of jobs")
+        raise InputError(f"{' and '.join(named)} were given together; give one source of jobs")
     if base_rate is not None and not (np.isfinite(base_rate) and base_rate > 0):
         raise InputError(f"base_rate = {base_rate:g} must be a positive number of arrival events per minute")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise InputError(f"seed = {seed!r} must be a whole number from 0 to 2^64 - 1")
 
 
-def _check_whole_minute(first: np.datetime64) -> None:
+def _span(first: np.datetime64, minutes: int, spin_up: int) -> facility.Span:
     if first != first.astype("datetime64[m]"):
         raise InputError(f"start = {first} must fall on a whole minute, the step of a facility run")
+    span = facility.Span(first.astype("datetime64[m]"), minutes, spin_up)
+    if span.total > _LONGEST_MIN:
+        raise InputError(
+            f"a run of {minutes} minutes is longer than 100 years; shorten it, or ask an ensemble for many years"
+        )
+    if span.first < _EARLIEST or span.start + np.timedelta64(minutes, "m") > _LATEST:
+        raise InputError(
+            f"a run of {minutes} minutes from {span.start} leaves the years 1678 to 2261, which a trace's labels "
+            "can name; shorten it or start elsewhere"
+        )
+    return span
 
 
 def _generate(
@@ -112,8 +132,8 @@ def _generate(
         facts["utilization"] = float(utilization)
     if rate is None:
         raise InputError(
-            f"configuration {config.name!r} has no arrivals.base_rate: give utilization= (a share of nodes) "
-            "or base_rate= (arrival events per minute)"
+            f"configuration {config.name!r} has no arrivals.base_rate: give utilization (--utilization, a share of "
+            "nodes) or base_rate (--base-rate, arrival events per minute)"
         )
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     run = facility.generate_schedule(config, span, shape, rate, seed)
@@ -126,20 +146,37 @@ def _replay(
     table = jobs.for_cluster(config.site.nodes)
     epoch = table.epoch if table.epoch is not None else parse_instant(start or DEFAULT_START)
     first = parse_instant(start if start is not None else epoch.astype("datetime64[m]"))
-    _check_whole_minute(first)
-    run = facility.replay_schedule(config, table, (epoch - first) / np.timedelta64(1, "s"), _REPLAY_TICK_S)
+    if duration is None and not len(table.arrival_s):
+        raise InputError(
+            f"{table.source} holds no job that can run{_because(table)}; "
+            "give a duration to simulate the idle facility"
+        )
+    run = facility.replay_schedule(config, table, _seconds_between(first, epoch), _REPLAY_TICK_S)
     if duration is not None:
         minutes = parse_minutes(duration)
     else:
-        minutes = max(1, -(-int(run.end.max(initial=1)) // round(facility.MINUTE_S / _REPLAY_TICK_S)))
+        minutes = -(-int(run.end.max()) // round(facility.MINUTE_S / _REPLAY_TICK_S))
+        if minutes < 1:
+            raise InputError(f"every job of {table.source} ends before start = {first}; start earlier")
     facts = {"job_source": table.source, "rejected_jobs": table.rejection_report() or "none"}
-    return facility.Span(first.astype("datetime64[m]"), minutes, 0), run, facts
+    return _span(first, minutes, 0), run, facts
+
+
+def _seconds_between(first: np.datetime64, last: np.datetime64) -> float:
+    # In whole microseconds: nanoseconds overflow after 292 years.
+    span = last.astype("datetime64[us]") - first.astype("datetime64[us]")
+    return float(span / np.timedelta64(1, "s"))
+
+
+def _because(table: JobTable) -> str:
+    report = table.rejection_report()
+    return f" ({report})" if report else ""
 
 
 def _trace(
     config: Config, span: facility.Span, run: facility.Schedule, seed: int, facts: dict[str, Any]
 ) -> xr.Dataset:
-    series = _series(config, span, run, seed)
+    series = minute_series(config, span, run, seed)
     jobs = facility.job_columns(run, span)
     occupancy = float(series["busy_nodes"].mean()) / config.site.nodes
     attrs = {
@@ -157,10 +194,10 @@ def _trace(
     return trace_dataset(start=span.start, step_s=facility.MINUTE_S, series=series, jobs=jobs, attrs=attrs)
 
 
-def _series(
+def minute_series(
     config: Config, span: facility.Span, run: facility.Schedule, seed: int
 ) -> dict[str, facility.Floats]:
-    """Every series of the trace, simulated with the spin-up and cut to the span."""
+    """Every series of a trace by name, float64 (span.minutes,): simulated with the spin-up, then cut to the span."""
     busy = facility.busy_nodes(run, span.total)
     it_mw = facility.it_power_mw(config, busy, span.first, seed)
     ambient = ambient_degc(

@@ -29,7 +29,10 @@ def parse_instant(value: Instant, name: str = "start") -> np.datetime64:
         raise InputError(
             f"{name} = {value!r} has a time zone; traces are in UTC without one: give UTC, drop it"
         )
-    return np.datetime64(stamp.as_unit("ns").asm8)
+    try:
+        return np.datetime64(stamp.as_unit("ns").asm8)
+    except pd.errors.OutOfBoundsDatetime:
+        raise InputError(f"{name} = {value!r} lies outside the years 1678 to 2261") from None
 
 
 def parse_nanoseconds(value: Duration, name: str = "duration") -> int:
@@ -41,14 +44,14 @@ def parse_nanoseconds(value: Duration, name: str = "duration") -> int:
         Not a span, or not positive.
     """
     try:
-        span = pd.Timedelta(value)
+        span = pd.Timedelta(value).as_unit("ns")
     except (ValueError, TypeError):
         span = None
     if span is None or pd.isna(span):
         raise InputError(f"{name} = {value!r} is not a span of time; write it like 365D, 1h, 10min or 100ms")
     if span <= pd.Timedelta(0):
         raise InputError(f"{name} = {value!r} must be longer than zero")
-    return int(span.as_unit("ns").value)
+    return int(span.value)
 
 
 def parse_seconds(value: Duration, name: str = "duration") -> float:

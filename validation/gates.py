@@ -175,12 +175,21 @@ def load_gates(source: str | Path) -> Gates:
     if str(source) in shipped_gates():
         text = shipped.read_text(encoding="utf-8")
     elif path.is_file():
-        text = path.read_text(encoding="utf-8")
+        text = _text_of(path)
     else:
         raise InputError(
             f"no gates '{source}': give the path of a TOML file or one of {', '.join(shipped_gates())}"
         )
     return _parse(text, str(source))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"gates {path}: not text in UTF-8 (at byte {error.start}); gates are a TOML file"
+        ) from None
 
 
 def _parse(text: str, source: str) -> Gates:

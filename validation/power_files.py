@@ -88,7 +88,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 def _read_netcdf(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
     try:
-        dataset = xr.open_dataset(path, decode_timedelta=False)
+        dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable netCDF file: {error}") from error
     with dataset:

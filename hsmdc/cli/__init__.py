@@ -5,10 +5,11 @@ import sys
 
 def main() -> None:
     """Run the command line; a user's mistake becomes one clear line and exit status 2."""
-    from hsmdc.cli.app import app
     from hsmdc.errors import HsmdcError
 
     try:
+        from hsmdc.cli.app import app
+
         app()
     except HsmdcError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -17,6 +18,9 @@ def main() -> None:
         where = f" {error.filename}" if error.filename else ""
         print(f"error: cannot use{where}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except MemoryError as error:
+        print(f"error: not enough memory: {error}; simulate a shorter span", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:  # while importing; later typer itself turns it into status 130
         print("interrupted", file=sys.stderr)
         sys.exit(130)

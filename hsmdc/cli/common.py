@@ -2,12 +2,14 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+_FIGURES = (".png", ".pdf", ".svg")
 
 Progress = Callable[[float, float], None]
 
@@ -48,6 +50,34 @@ def check_output(path: Path | None, *, force: bool) -> None:
     from hsmdc.tracefile import check_writable
 
     check_writable(path, force=force)
+
+
+def check_figure(path: Path | None, *, force: bool) -> None:
+    """Refuse, before any work is done, a figure of a kind that cannot be drawn, or one that exists."""
+    if path is None:
+        return
+    from hsmdc.errors import InputError
+
+    if path.suffix.lower() not in _FIGURES:
+        raise InputError(f"{path}: a figure ends in {', '.join(_FIGURES)}; rename it")
+    check_output(path, force=force)
+
+
+def check_folder(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Make an output folder, before any work is done; refuse it where it holds one of `names` already."""
+    from hsmdc.errors import InputError
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; give a folder")
+    taken = [name for name in names if (folder / name).exists()]
+    if taken and not force:
+        raise InputError(
+            f"{folder} already holds {', '.join(taken)}; use --force to overwrite, or another folder"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 def write_text(path: Path | None, text: str, *, force: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, command_line
+from hsmdc.cli.common import Force, Quiet, check_folder, command_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ def demo(
     Example:
       hsmdc demo -o out
     """
-    _check_folder(output, force=force)
+    check_folder(output, _FILES, force=force)
     say = _speaker(quiet=quiet)
     say("1/5 a year of minutes at 60 % of the nodes …")
     year = _year(output, seed)
@@ -74,19 +74,6 @@ def _speaker(*, quiet: bool) -> Callable[[str], None]:
             typer.echo(words)
 
     return say
-
-
-def _check_folder(folder: Path, *, force: bool) -> None:
-    from hsmdc.errors import InputError
-
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder")
-    taken = [name for name in _FILES if (folder / name).exists()]
-    if taken and not force:
-        raise InputError(
-            f"{folder} already holds {', '.join(taken)}; use --force to overwrite, or another folder"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _year(folder: Path, seed: int) -> xr.Dataset:

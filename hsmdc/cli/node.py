@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output
+from hsmdc.cli.common import Force, Quiet, check_figure, check_output
 
 
 def node(
@@ -37,7 +37,7 @@ def node(
     from hsmdc.transient import simulate_node
 
     check_output(output, force=force)
-    check_output(figure, force=force)
+    check_figure(figure, force=force)
     site = load_config(config)
     data = simulate_node(
         site, duration=duration, step=step, seed=seed, workload=workload, phases=phases,

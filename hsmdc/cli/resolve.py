@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_figure, check_output, progress_bar
 
 
 def resolve(
@@ -47,7 +47,7 @@ def resolve(
     from hsmdc.transient.windowfile import save_window
 
     check_output(output, force=force)
-    check_output(figure, force=force)
+    check_figure(figure, force=force)
     if threads < 0:
         raise InputError(f"--threads {threads}: must be 0 (all cores) or more")
     with open_trace(trace) as opened, progress_bar("resolving", quiet=quiet) as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hsmdc.cli.common import Force, Progress, Quiet, progress_bar
+from hsmdc.cli.common import Force, Progress, Quiet, check_folder, progress_bar
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -116,11 +116,8 @@ def _check_arguments(files: list[Path], battery: str | None, output: Path | None
 
     if bool(files) == (battery is not None):
         raise InputError("give trace files or --battery CONFIG, one of the two")
-    if output is None or force:
-        return
-    for name in _OUTPUTS:
-        if (output / name).exists():
-            raise InputError(f"{output / name} exists; use --force to overwrite it, or another folder")
+    if output is not None:
+        check_folder(output, _OUTPUTS, force=force)
 
 
 _OUTPUTS = ("report.html", "scores.nc", "scores.csv")

@@ -17,6 +17,7 @@ from hsmdc.errors import ConfigError
 
 _PRESETS = resources.files("hsmdc") / "presets"
 _DISCRIMINATOR = "law"
+_MOST_SHOWN = 5  # mistakes told at once
 _NUMBERS = re.compile(r"\[\n((?:\s+[-+.\de]+,\n)+)(\s*)\]")
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -77,12 +78,25 @@ def _read(source: "str | Path | Mapping[str, Any]") -> tuple[str, dict[str, Any]
     if text in preset_names():
         return f"preset {text}", _parse((_PRESETS / f"{text}.toml").read_text("utf-8"), text)
     path = Path(text)
+    if path.is_dir():
+        raise ConfigError(f"{text} is a folder; give the configuration file in it")
     if not path.is_file():
         raise ConfigError(
             f"no preset or file {text!r}{_nearest(text, preset_names())}; "
             f"presets: {', '.join(preset_names())}"
         )
-    return text, _parse(path.read_text("utf-8"), text)
+    return text, _parse(_text_of(path), text)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: not text in UTF-8 (at byte {error.start}); a configuration is a TOML file in UTF-8"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"cannot read configuration {path}: {error.strerror or error}") from None
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
@@ -103,7 +117,10 @@ def _resolved(where: str, tree: dict[str, Any], seen: tuple[str, ...]) -> dict[s
     name = base if base in preset_names() else str(candidate if candidate.is_file() else base)
     if name in seen:
         raise ConfigError(f"{where}: base {base!r} leads back to itself; break the circle")
-    base_where, base_tree = _read(name)
+    try:
+        base_where, base_tree = _read(name)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: base: {error}") from None
     return _overlay(_resolved(base_where, base_tree, (*seen, name)), tree)
 
 
@@ -128,8 +145,10 @@ def validate_tree(tree: Mapping[str, Any], model: type[Model], where: str) -> Mo
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        lines = [_in_words(detail, model) for detail in error.errors(include_url=False)]
-        raise ConfigError(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
+        lines = list(dict.fromkeys(_in_words(detail, model) for detail in error.errors(include_url=False)))
+        if len(lines) > _MOST_SHOWN:
+            lines = [*lines[:_MOST_SHOWN], f"and {len(lines) - _MOST_SHOWN} more"]
+        raise ConfigError(f"{where}: " + "; ".join(lines)) from None
 
 
 def _in_words(detail: Any, model: type[BaseModel]) -> str:
@@ -142,7 +161,8 @@ def _in_words(detail: Any, model: type[BaseModel]) -> str:
         case "missing":
             return f"key {key!r} is missing"
         case "too_short" | "too_long":
-            return f"{key} has {len(given)} entries; {detail['msg'].lower()}"
+            limits = detail["ctx"]
+            return f"{key} has {len(given)} entries; it needs {limits.get('min_length', limits.get('max_length'))}"
     message = detail["msg"].removeprefix("Value error, ")
     shown = "" if isinstance(given, (dict, list, tuple, BaseModel)) else f" = {given!r}"
     return f"{key or 'configuration'}{shown}: {message}"

@@ -15,6 +15,7 @@ from hsmdc.errors import InputError
 from hsmdc.kernels import rng
 from hsmdc.kernels.chain import NS_PER_S, STATE, STATES, path, scale_rows
 from hsmdc.nodes import NodeTables, node_tables
+from hsmdc.seeds import check_seed
 from hsmdc.timespan import Duration, Instant, parse_instant
 from hsmdc.traces import trace_dataset
 from hsmdc.transient.blocks import NodeBlocks, grid_of, make_units, placed_jobs
@@ -68,6 +69,7 @@ def simulate_node(
     step_ns = fine_step_ns(step)
     steps = whole_steps(duration, step_ns, "duration")
     layer = NodeLayer(theta_per_s=config.node.theta_per_s, mix=(_class_of(config, workload),))
+    check_seed(seed)
     run = JobRun(layer, config.site, 1, step_ns, steps, seed, phases=phases)
     data = trace_dataset(
         start=parse_instant(start),

@@ -113,7 +113,7 @@ def test_what_exists_is_not_overwritten_unasked(year_nc, tmp_path):
     (tmp_path / "scores.csv").write_text("mine")
     done = run(year_nc, "-o", tmp_path)
     assert done.returncode == 2
-    assert "scores.csv exists; use --force" in done.stderr
+    assert "already holds scores.csv; use --force" in done.stderr
     assert run(year_nc, "-o", tmp_path, "--force", "--quiet").returncode == 0
 
 
