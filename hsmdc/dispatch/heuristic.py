@@ -80,6 +80,8 @@ def alternate(
     begun = time.perf_counter()
     rng = np.random.default_rng(seed)
     spread = _spread_deferrable(case, fixed)
+    if not np.isfinite(_slot_cost(case, spread.it_kw, case.price_usd_per_kwh)).all():
+        return None  # the given load alone breaks the power limit
     turns = [_turn(case, model) for model in models]
     orders = itertools.cycle(itertools.islice(itertools.permutations(range(len(models))), 6))
     found: dict[tuple[Run, ...], _Candidate] = {}

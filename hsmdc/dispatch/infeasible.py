@@ -75,7 +75,8 @@ def explain_infeasible(
         return given
     short = _shortfall(case, models, fixed)
     missing = _missing_capacity(case, models, fixed)
-    return f"{_subject(case, scenario)} cannot be met: " + "; ".join([*short, *missing])
+    words = [*short, *missing] or ["its rules contradict each other, though pool and power limit suffice"]
+    return f"{_subject(case, scenario)} cannot be met: " + "; ".join(words)
 
 
 def _subject(case: Case, scenario: Scenario) -> str:

@@ -3,6 +3,7 @@
 Equations by the paper's Sections IV-A (flows), IV-B (GPUs and power), IV-C (balance and battery) and IV-D (cost).
 """
 
+import math
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,8 +13,11 @@ import numpy.typing as npt
 from hsmdc.dispatch.case import Battery, Case
 from hsmdc.dispatch.graph import WAIT, Graph, TaskModel, build_graph, power_shape
 from hsmdc.dispatch.solver import Problem
+from hsmdc.errors import ConfigError
 
 Array = npt.NDArray[Any]
+
+_MOST_COMBINATIONS = 20_000
 
 
 class PowerInputs(NamedTuple):
@@ -228,13 +232,11 @@ def _add_ideal(
     problem: Problem, case: Case, models: list[TaskModel], fixed: FixedLoad
 ) -> tuple[IdealColumns, LoadTerms]:
     """A combination of modes per slot; slots are coupled by the work totals alone."""
-    choices = [range(-1 if model.waiting else 0, len(model.modes)) for model in models]
-    combinations = np.array(list(product(*choices)), dtype=np.int64).reshape(-1, len(models))
+    combinations = _combinations(models)
     gpus = sum(_picked(model, "gpus", combinations[:, j]) for j, model in enumerate(models))
-    room = case.site.gpu_total - fixed.gpus.max()
-    combinations, gpus = combinations[gpus <= room], np.asarray(gpus)[gpus <= room]
+    fits = np.asarray(gpus)[None, :] <= case.site.gpu_total - fixed.gpus[:, None]
     n = len(combinations)
-    columns = problem.columns(case.slots * n, upper=1.0, integer=True).reshape(case.slots, n)
+    columns = problem.columns(case.slots * n, upper=fits.ravel(), integer=True).reshape(case.slots, n)
     one = problem.rows(case.slots, lower=1.0, upper=1.0)
     problem.put(one[:, None], columns, 1.0)
     for j, model in enumerate(models):
@@ -247,6 +249,18 @@ def _add_ideal(
     _add_idle_cost(problem, case, columns.ravel(), np.tile(gpus, case.slots))
     load = LoadTerms(slot, columns.ravel(), np.tile(gpus * case.site.gpu_power_kw, case.slots))
     return IdealColumns(combinations, columns), load
+
+
+def _combinations(models: list[TaskModel]) -> Array:
+    """Mode of each task (−1 for none where it may pause) in every combination: (combinations, tasks)."""
+    choices = [range(-1 if model.waiting else 0, len(model.modes)) for model in models]
+    count = math.prod(len(choice) for choice in choices)
+    if count > _MOST_COMBINATIONS:
+        raise ConfigError(
+            f"scenario S3 combines the modes of all tasks: {count:,} combinations are too many "
+            f"(at most {_MOST_COMBINATIONS:,}); compare the other scenarios, or fewer tasks"
+        )
+    return np.array(list(product(*choices)), dtype=np.int64).reshape(-1, len(models))
 
 
 def _picked(model: TaskModel, key: str, choice: Array) -> Array:

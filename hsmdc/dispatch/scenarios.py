@@ -105,5 +105,6 @@ def compare(schedules: "list[xr.Dataset]") -> "xr.Dataset":
 
     table = xr.concat([schedule[list(COLUMNS)] for schedule in schedules], dim="scenario", coords="minimal")
     table = table.assign_coords(scenario=[schedule.attrs["scenario"] for schedule in schedules])
-    table.attrs = {"title": f"Scenarios of case {schedules[0].attrs['case_name']}"}
+    shared = {key: schedules[0].attrs[key] for key in ("case_name", "case", "version")}
+    table.attrs = {"title": f"Scenarios of case {shared['case_name']}"} | shared
     return table

@@ -53,8 +53,9 @@ def test_baseline_that_the_site_cannot_run(aidc: Case) -> None:
     assert "task LLM-B-33B cannot run its baseline mode [6, 4, 32]: needs 768 GPUs, the pool has 700" in words
 
 
-def test_power_limit_below_the_base_load(aidc: Case) -> None:
-    words = reason(aidc.replace(site={"power_max_kw": 300.0}))
+@pytest.mark.parametrize("method", ["milp", "heuristic"])
+def test_power_limit_below_the_base_load(aidc: Case, method: str) -> None:
+    words = reason(aidc.replace(site={"power_max_kw": 300.0}), method=method)
     assert "the base load alone draws 375.0 kW in slot 0, 75.0 kW above power_max_kw" in words
 
 
@@ -121,3 +122,15 @@ def test_elastic_amount_is_minimal_by_enumeration(small_case: Callable[..., Case
     tasks = [case.task[0].model_dump(exclude_none=True) | {"deadline_slot": 2}]
     words = reason(case.replace(task=tasks), "S4")
     assert "cannot be finished by slot 2" in words
+
+
+def test_ideal_benchmark_of_many_tasks_is_refused(aidc: Case) -> None:
+    spec = aidc.task[0].model_dump(exclude_none=True)
+    tasks = [spec | {"name": f"copy {i}", "baseline": [4, 4, 16], "daily_ratio": 0.02} for i in range(4)]
+    with pytest.raises(ConfigError, match=r"20,736 combinations are too many"):
+        solve(aidc.replace(task=tasks), "S3")
+
+
+def test_heuristic_keeps_the_power_limit(aidc: Case) -> None:
+    schedule = solve(aidc.replace(site={"power_max_kw": 1100.0}), "S4", method="heuristic")
+    assert float(schedule.peak_kw) <= 1100 + 1e-6
