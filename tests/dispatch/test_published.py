@@ -111,13 +111,13 @@ def test_pool_sizes(aidc: Case) -> None:
 
 
 def test_renewable_ratio(aidc: Case) -> None:
-    """The reversal: from a ratio of 1.375 to 1.5 cost rises, for surplus is penalised."""
-    low = solve(with_parameter(aidc, "renewables", 0.75), gap=1e-4)
-    assert float(low.cost_usd) == pytest.approx(557.86, abs=0.06)
-    assert float(low.green_share) == pytest.approx(0.4966, abs=2e-4)
-    high = [solve(with_parameter(aidc, "renewables", ratio), gap=1e-4) for ratio in (1.375, 1.5)]
-    assert float(high[0].cost_usd) == pytest.approx(193.07, abs=0.05)
-    assert float(high[1].cost_usd) == pytest.approx(197.70, abs=0.05)
+    """The reversal: from a ratio of 1.375 to 1.5 cost rises, for surplus is penalised (to a gap of 5e-4)."""
+    low = solve(with_parameter(aidc, "renewables", 0.75), gap=5e-4)
+    assert float(low.cost_usd) == pytest.approx(557.86, abs=0.28)
+    assert float(low.green_share) == pytest.approx(0.4966, abs=3e-4)
+    high = [solve(with_parameter(aidc, "renewables", ratio), gap=5e-4) for ratio in (1.375, 1.5)]
+    assert float(high[0].cost_usd) == pytest.approx(193.07, abs=0.1)
+    assert float(high[1].cost_usd) == pytest.approx(197.70, abs=0.1)
     assert float(high[1].curtailed_mwh) > 2
 
 
