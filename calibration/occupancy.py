@@ -1,16 +1,20 @@
 """The base rate λ0 that gives a target mean occupancy (the paper's bisection, with common random numbers)."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
 from hsmdc import facility, laws, profiles
-from hsmdc.config import Config
+from hsmdc.config import Config, load_config
 from hsmdc.errors import CalibrationError, InputError
 from hsmdc.seeds import check_seed
+from hsmdc.span import Span, generated_span
+from hsmdc.timespan import Duration, Instant
 
 TOLERANCE = 0.0005
 # The search stops well inside the promised tolerance: 0.0002 of occupancy is 1.2 kW of a 10 MW site's mean.
@@ -26,7 +30,14 @@ class OccupancyFit(NamedTuple):
     runs: int  # simulated runs spent
 
 
-def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, seed: int = 0) -> OccupancyFit:
+def fit_occupancy(
+    config: "str | Path | Mapping[str, Any] | Config",
+    utilization: float,
+    *,
+    start: Instant | None = None,
+    duration: Duration | None = None,
+    seed: int = 0,
+) -> OccupancyFit:
     """Find λ0 for which the seed's run has mean node occupancy `utilization`.
 
     Little's law gives the first guess: occupancy equals offered load while nothing is turned away, and the queue
@@ -35,8 +46,9 @@ def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, se
 
     Parameters
     ----------
+    config : preset name, path, mapping or Config
     utilization : mean busy nodes / nodes, in (0, 1)
-    span : the minutes over which the mean is taken (spin-up excluded)
+    start, duration : the minutes over which the mean is taken, spin-up excluded; default the year 2018
 
     Raises
     ------
@@ -50,7 +62,8 @@ def fit_occupancy(config: Config, utilization: float, *, span: facility.Span, se
             f"utilization = {utilization:g} must lie between 0 and 1: it is the mean share of nodes in use"
         )
     check_seed(seed)
-    search = _Search(config, utilization, span, seed)
+    config = load_config(config)
+    search = _Search(config, utilization, generated_span(config, start, duration), seed)
     low = high = search.little_guess()
     try:
         while search.miss(low) > 0:  # more than offered: by the chance of a short run's draw
@@ -77,7 +90,7 @@ class _OutOfRuns(Exception):
 class _Search:
     """The runs of one search: counts them, keeps the best, ends at the first that is close enough."""
 
-    def __init__(self, config: Config, target: float, span: facility.Span, seed: int) -> None:
+    def __init__(self, config: Config, target: float, span: Span, seed: int) -> None:
         self.config, self.target, self.span, self.seed = config, target, span, seed
         self.shape: npt.NDArray[np.float64] = profiles.rate_shape(
             config.arrivals, config.site.utc_offset_h, span.first, span.total

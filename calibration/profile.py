@@ -19,6 +19,7 @@ from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config
 from hsmdc.config.sections import ExponentialNodes, LognormalDuration
 from hsmdc.errors import CalibrationError, InputError
+from hsmdc.span import Span
 from hsmdc.validation.references import Reference
 
 Floats = npt.NDArray[np.float64]
@@ -263,7 +264,7 @@ def _residual(
     measures how long the residual lasts. Both are matched by fixed-point rounds on simulated years.
     """
     config = load_config(tree)
-    span = facility.Span(reference.start.astype("datetime64[m]"), hourly_mw.size * 60, 0)
+    span = Span(reference.start.astype("datetime64[m]"), hourly_mw.size * 60, 0)
     p90 = reference.statistic("p90_mw", level)
     seen = _plateau_scatter(hourly_mw, full_mw)
     if not (reference.statistics_step_s == 60 and p90 > full_mw and np.isfinite(seen)):
@@ -290,17 +291,19 @@ def _residual(
     return found, {"plateau_hourly_sd_mw": seen, "plateau_hourly_sd_without_residual_mw": quiet}
 
 
-def _busy_years(config: Config, span: facility.Span, occupancy: float) -> list[tuple[int, Floats]]:
+def _busy_years(config: Config, span: Span, occupancy: float) -> list[tuple[int, Floats]]:
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     years = []
     for seed in _SEEDS:
-        rate = fit_occupancy(config, occupancy, span=span, seed=seed).base_rate
+        rate = fit_occupancy(
+            config, occupancy, start=span.start, duration=f"{span.minutes}min", seed=seed
+        ).base_rate
         run = facility.generate_schedule(config, span, shape, rate, seed)
         years.append((seed, facility.busy_nodes(run, span.total)))
     return years
 
 
-def _hours(config: Config, busy: Floats, span: facility.Span, seed: int) -> Floats:
+def _hours(config: Config, busy: Floats, span: Span, seed: int) -> Floats:
     return np.asarray(facility.it_power_mw(config, busy, span.first, seed).reshape(-1, 60).mean(axis=1))
 
 

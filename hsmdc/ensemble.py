@@ -1,7 +1,8 @@
 """Monte Carlo years: one λ0 for all members, so that their occupancy varies as a site's would."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 import xarray as xr
 
 from hsmdc import facility, profiles
-from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config, to_toml
 from hsmdc.errors import InputError
 from hsmdc.kernels import rng
 from hsmdc.seeds import check_seed
-from hsmdc.simulation import check_sources, generated_span, minute_series
+from hsmdc.simulation import arrival_rate, check_sources, minute_series
+from hsmdc.span import Span, generated_span
 from hsmdc.timespan import Duration, Instant
 
 Progress = Callable[[float, float], None]
@@ -67,13 +68,14 @@ def ensemble(
         raise InputError(f"threads = {threads} must be 1 or more")
     span = generated_span(config, start, duration)
     seeds = [member_seed(seed, member) for member in range(members)]
-    rate = _common_rate(config, utilization, base_rate, span, seeds[0])
+    rate = arrival_rate(config, utilization, base_rate, start, duration, seeds[0])
     run = partial(member_summary, config, span, rate)
     rows = []
-    for row in _run_all(run, seeds, client, threads):
-        rows.append(row)
-        if progress is not None:
-            progress(len(rows), members)
+    with closing(_run_all(run, seeds, client, threads)) as finished:
+        for row in finished:
+            rows.append(row)
+            if progress is not None:
+                progress(len(rows), members)
     summary: xr.Dataset = xr.concat(rows, dim="member").assign_coords(member=np.arange(members))
     return summary.assign_attrs(
         title=f"Ensemble of {members} runs of {config.name}",
@@ -91,7 +93,7 @@ def member_seed(seed: int, member: int) -> int:
     return int(rng.entity_key(np.uint64(rng.stream_key(np.uint64(seed), rng.ENSEMBLE_MEMBER)), member))
 
 
-def member_summary(config: Config, span: facility.Span, base_rate: float, seed: int) -> xr.Dataset:
+def member_summary(config: Config, span: Span, base_rate: float, seed: int) -> xr.Dataset:
     """One member, reduced to its figures; no trace is kept."""
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     run = facility.generate_schedule(config, span, shape, base_rate, seed)
@@ -144,27 +146,17 @@ def _figures(name: str, power_mw: facility.Floats) -> dict[str, Any]:
     return found
 
 
-def _common_rate(
-    config: Config, utilization: float | None, base_rate: float | None, span: facility.Span, seed: int
-) -> float:
-    if utilization is not None:
-        return fit_occupancy(config, utilization, span=span, seed=seed).base_rate
-    rate = base_rate if base_rate is not None else config.arrivals.base_rate
-    if rate is None:
-        raise InputError(
-            f"configuration {config.name!r} has no arrivals.base_rate: give utilization or base_rate"
-        )
-    return float(rate)
-
-
 def _run_all(
     run: Callable[[int], xr.Dataset], seeds: list[int], client: Any, threads: int
-) -> Iterator[xr.Dataset]:
+) -> Generator[xr.Dataset, None, None]:
     """Every member in order."""
     if client is not None:
         yield from client.gather(client.map(run, seeds, pure=True))
         return
     yield run(seeds[0])  # compiles, once for all threads
     # The kernels release the GIL, so threads are enough and share the compiled code.
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         yield from pool.map(run, seeds[1:])
+    finally:  # an interrupted run must not wait for the members not yet begun
+        pool.shutdown(cancel_futures=True)

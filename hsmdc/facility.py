@@ -10,6 +10,7 @@ from hsmdc.config import Config
 from hsmdc.errors import InputError
 from hsmdc.jobs import JobTable, schedule
 from hsmdc.kernels import arrivals, cooling, residual, scheduler
+from hsmdc.span import Span
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer]
@@ -27,22 +28,6 @@ class Schedule(NamedTuple):
     end: Ints
     nodes: Ints
     tick_s: float
-
-
-class Span(NamedTuple):
-    """The minutes simulated: `spin_up` of them come before `start` and are thrown away."""
-
-    start: np.datetime64
-    minutes: int
-    spin_up: int
-
-    @property
-    def first(self) -> np.datetime64:
-        return self.start - np.timedelta64(self.spin_up, "m")
-
-    @property
-    def total(self) -> int:
-        return self.minutes + self.spin_up
 
 
 def absolute_minute(time: np.datetime64) -> int:

@@ -13,17 +13,12 @@ from hsmdc.errors import InputError
 from hsmdc.jobs import JobTable
 from hsmdc.kernels import rng
 from hsmdc.seeds import check_seed
+from hsmdc.span import DEFAULT_START, Span, checked_span, generated_span
 from hsmdc.timespan import Duration, Instant, parse_instant, parse_minutes
 from hsmdc.traces import trace_dataset
 from hsmdc.weather import ambient_degc, weather_note
 
-DEFAULT_START = "2018-01-01"
-DEFAULT_DURATION = "365D"
 _REPLAY_TICK_S = 1.0
-_LONGEST_MIN = 100 * 366 * profiles.MINUTES_PER_DAY  # 9 series of 8 bytes: 4 GB
-# Labels are nanoseconds since 1970 in 64 bits: whole years that they can name.
-_EARLIEST = np.datetime64("1678-01-01T00:00", "m")
-_LATEST = np.datetime64("2262-01-01T00:00", "m")
 
 
 def simulate(
@@ -70,16 +65,6 @@ def simulate(
     return _trace(config, span, run, seed, facts)
 
 
-def generated_span(
-    config: Config, start: Instant | None = None, duration: Duration | None = None
-) -> facility.Span:
-    """The minutes of a generated run, with the configuration's spin-up before them."""
-    first = parse_instant(start if start is not None else DEFAULT_START)
-    minutes = parse_minutes(duration if duration is not None else DEFAULT_DURATION)
-    spin_up = round(config.scheduler.spin_up_days * profiles.MINUTES_PER_DAY)
-    return _span(first, minutes, spin_up)
-
-
 def check_sources(
     *, utilization: float | None, base_rate: float | None, jobs: JobTable | None = None
 ) -> None:
@@ -97,20 +82,32 @@ def check_sources(
         raise InputError(f"base_rate = {base_rate:g} must be a positive number of arrival events per minute")
 
 
-def _span(first: np.datetime64, minutes: int, spin_up: int) -> facility.Span:
-    if first != first.astype("datetime64[m]"):
-        raise InputError(f"start = {first} must fall on a whole minute, the step of a facility run")
-    span = facility.Span(first.astype("datetime64[m]"), minutes, spin_up)
-    if span.total > _LONGEST_MIN:
+def arrival_rate(
+    config: Config,
+    utilization: float | None,
+    base_rate: float | None,
+    start: Instant | None,
+    duration: Duration | None,
+    seed: int,
+) -> float:
+    """λ0 [events/min]: found for a target, given, or the configuration's own.
+
+    Raises
+    ------
+    InputError, CalibrationError
+    """
+    if utilization is not None:
+        # Imported here, so that runs with a given λ0 need not load SciPy's root finders (24 MB).
+        from hsmdc.calibration.occupancy import fit_occupancy
+
+        return fit_occupancy(config, utilization, start=start, duration=duration, seed=seed).base_rate
+    rate = base_rate if base_rate is not None else config.arrivals.base_rate
+    if rate is None:
         raise InputError(
-            f"a run of {minutes} minutes is longer than 100 years; shorten it, or ask an ensemble for many years"
+            f"configuration {config.name!r} has no arrivals.base_rate: give utilization (--utilization, a share of "
+            "nodes) or base_rate (--base-rate, arrival events per minute)"
         )
-    if span.first < _EARLIEST or span.start + np.timedelta64(minutes, "m") > _LATEST:
-        raise InputError(
-            f"a run of {minutes} minutes from {span.start} leaves the years 1678 to 2261, which a trace's labels "
-            "can name; shorten it or start elsewhere"
-        )
-    return span
+    return float(rate)
 
 
 def _generate(
@@ -120,29 +117,18 @@ def _generate(
     start: Instant | None,
     duration: Duration | None,
     seed: int,
-) -> tuple[facility.Span, facility.Schedule, dict[str, Any]]:
+) -> tuple[Span, facility.Schedule, dict[str, Any]]:
     span = generated_span(config, start, duration)
-    facts: dict[str, Any] = {}
-    rate = base_rate if base_rate is not None else config.arrivals.base_rate
-    if utilization is not None:
-        # Here, so that runs with a given λ0 need not load SciPy's root finders (24 MB).
-        from hsmdc.calibration.occupancy import fit_occupancy
-
-        rate = fit_occupancy(config, utilization, span=span, seed=seed).base_rate
-        facts["utilization"] = float(utilization)
-    if rate is None:
-        raise InputError(
-            f"configuration {config.name!r} has no arrivals.base_rate: give utilization (--utilization, a share of "
-            "nodes) or base_rate (--base-rate, arrival events per minute)"
-        )
+    facts = {} if utilization is None else {"utilization": float(utilization)}
+    rate = arrival_rate(config, utilization, base_rate, start, duration, seed)
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     run = facility.generate_schedule(config, span, shape, rate, seed)
-    return span, run, {**facts, "base_rate": float(rate)}
+    return span, run, {**facts, "base_rate": rate}
 
 
 def _replay(
     config: Config, jobs: JobTable, start: Instant | None, duration: Duration | None
-) -> tuple[facility.Span, facility.Schedule, dict[str, Any]]:
+) -> tuple[Span, facility.Schedule, dict[str, Any]]:
     table = jobs.for_cluster(config.site.nodes)
     epoch = table.epoch if table.epoch is not None else parse_instant(start or DEFAULT_START)
     first = parse_instant(start if start is not None else epoch.astype("datetime64[m]"))
@@ -159,7 +145,7 @@ def _replay(
         if minutes < 1:
             raise InputError(f"every job of {table.source} ends before start = {first}; start earlier")
     facts = {"job_source": table.source, "rejected_jobs": table.rejection_report() or "none"}
-    return _span(first, minutes, 0), run, facts
+    return checked_span(first, minutes), run, facts
 
 
 def _seconds_between(first: np.datetime64, last: np.datetime64) -> float:
@@ -174,7 +160,7 @@ def _because(table: JobTable) -> str:
 
 
 def _trace(
-    config: Config, span: facility.Span, run: facility.Schedule, seed: int, facts: dict[str, Any]
+    config: Config, span: Span, run: facility.Schedule, seed: int, facts: dict[str, Any]
 ) -> xr.Dataset:
     series = minute_series(config, span, run, seed)
     jobs = facility.job_columns(run, span)
@@ -195,7 +181,7 @@ def _trace(
 
 
 def minute_series(
-    config: Config, span: facility.Span, run: facility.Schedule, seed: int
+    config: Config, span: Span, run: facility.Schedule, seed: int
 ) -> dict[str, facility.Floats]:
     """Every series of a trace by name, float64 (span.minutes,): simulated with the spin-up, then cut to the span."""
     busy = facility.busy_nodes(run, span.total)

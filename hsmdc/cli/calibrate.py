@@ -30,11 +30,8 @@ def occupancy(
       hsmdc calibrate occupancy nlr-colocation-10mw --utilization 0.6 --seed 1
     """
     from hsmdc.calibration import fit_occupancy
-    from hsmdc.config import load_config
-    from hsmdc.simulation import generated_span
 
-    site = load_config(config)
-    fit = fit_occupancy(site, utilization, span=generated_span(site, start, duration), seed=seed)
+    fit = fit_occupancy(config, utilization, start=start, duration=duration, seed=seed)
     if quiet:
         typer.echo(repr(fit.base_rate))
     else:
