@@ -1,16 +1,23 @@
 """`hsmdc ensemble`: Monte Carlo years."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_folder, command_line, progress_bar
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_FILES = ("ensemble.nc", "members.csv")
 
 
 def ensemble(
     config: Annotated[str, typer.Argument(help="Preset name or TOML file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="netCDF file of figures per member.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for ensemble.nc and members.csv.")],
     members: Annotated[int, typer.Option(help="Number of runs.")] = 50,
     utilization: Annotated[
         float | None, typer.Option(help="Target occupancy of the first member; fixes λ0.")
@@ -27,9 +34,9 @@ def ensemble(
 
     \b
     Example:
-      hsmdc ensemble nlr-colocation-10mw --members 100 --utilization 0.6 -o hundred-years.nc
+      hsmdc ensemble nlr-colocation-10mw --members 100 --utilization 0.6 -o hundred-years/
     """
-    check_output(output, force=force)
+    check_folder(output, _FILES, force=force)
     import os
 
     from hsmdc.ensemble import ensemble as run
@@ -46,9 +53,10 @@ def ensemble(
             threads=threads or len(os.sched_getaffinity(0)),
             progress=tick,
         )
-    partial = output.with_name(output.name + ".part")
-    found.to_netcdf(partial)
-    partial.replace(output)
+    for name, write in zip(_FILES, (_write_netcdf, _write_csv), strict=True):
+        partial = output / f"{name}.part"
+        write(found, partial)
+        partial.replace(output / name)
     if not quiet:
         peak, mean = found["facility_peak"], found["facility_mean"]
         typer.echo(f"{output}: {members} runs at λ0 = {found.attrs['base_rate']:.5g} per minute")
@@ -59,3 +67,12 @@ def ensemble(
             f"  facility mean {float(mean.mean()):.4f} MW; peak {float(peak.mean()):.4f} MW on average,"
         )
         typer.echo(f"  {float(peak.quantile(0.95)):.4f} MW exceeded by one run in twenty")
+
+
+def _write_netcdf(found: xr.Dataset, path: Path) -> None:
+    found.assign_attrs(history=command_line()).to_netcdf(path)
+
+
+def _write_csv(found: xr.Dataset, path: Path) -> None:
+    scalars = [name for name in found.data_vars if found[name].dims == ("member",)]
+    found[scalars].to_dataframe().to_csv(path)
