@@ -23,6 +23,8 @@ def print_schedule(schedule: xr.Dataset) -> None:
     attrs = schedule.attrs
     value = {name: float(schedule[name]) for name in schedule.data_vars if schedule[name].ndim == 0}
     typer.echo(f"Case {attrs['case_name']}, scenario {attrs['scenario']} ({attrs['scenario_mechanism']})")
+    if attrs["profiles_source"]:
+        typer.echo(f"  {attrs['profiles_source']}")
     typer.echo(
         f"  cost {value['cost_usd']:,.2f} USD   grid {value['grid_mwh']:.3f} MWh   curtailed "
         f"{value['curtailed_mwh']:.3f} MWh   battery {value['battery_mwh']:.3f} MWh"

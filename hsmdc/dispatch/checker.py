@@ -155,12 +155,18 @@ def _progress_faults(case: Case, schedule: xr.Dataset, index: int, runs: list[_R
             reached = sum(run.segments for run in runs if run.end <= deadline)
             if reached < due - TOLERANCE:
                 faults.append(f"{task.name}: {reached:g} of {due} segments are done by slot {deadline}")
-    progress = np.zeros(case.slots)
-    for run in runs:
-        progress[min(run.end, case.slots) - 1] += run.segments / total
-    if not np.allclose(np.minimum(progress.cumsum(), 1), schedule["progress"][index], atol=TOLERANCE):
+    ideal = schedule.attrs["scenario_modes"] == "ideal"
+    progress = [sum(_reached(run, slot, ideal) for run in runs) / total for slot in range(case.slots)]
+    if not np.allclose(np.minimum(progress, 1), schedule["progress"][index], atol=TOLERANCE):
         faults.append(f"{task.name}: progress does not follow from the runs")
     return faults
+
+
+def _reached(run: _Run, slot: int, ideal: bool) -> float:
+    """Segments of a run done by the end of a slot; outside the benchmark only whole ones count."""
+    elapsed = min(max(slot + 1 - run.start, 0), run.used_slots)
+    done = run.segments * elapsed / run.used_slots
+    return done if ideal else math.floor(done + 1e-9)
 
 
 def _load_faults(case: Case, schedule: xr.Dataset) -> list[str]:

@@ -70,7 +70,7 @@ def couple(
             "pue": tuple(facility_kw / it_kw),
             "cooling_share": tuple((means["hvac_power"] + means["chiller_power"]) / means["it_power"]),
             "start": local.isoformat(),
-            "source": f"base load and PUE: {title}, {local.date()}, IT power x {factor:.6g}",
+            "source": f"base load and PUE of {local.date()}: {title}, IT power x {factor:.6g}",
         }
     }
     if gpu_power == "trace" and config is not None:

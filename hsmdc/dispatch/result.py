@@ -95,7 +95,11 @@ def schedule_dataset(
     case: Case, scenario: Scenario, battery: Battery | None, runs: list[Run], power: PowerPlan, proof: Proof
 ) -> xr.Dataset:
     """Assemble the Dataset of a schedule; see `VARIABLES`."""
-    values = _slot_values(case, battery, runs, power) | _task_values(case, runs) | _run_values(runs)
+    values = (
+        _slot_values(case, battery, runs, power)
+        | _task_values(case, runs, whole=scenario.modes != "ideal")
+        | _run_values(runs)
+    )
     values |= _summary(case, values, power, proof)
     if not case.profiles.cooling_share:
         values.pop("cooling_kw")
@@ -142,13 +146,15 @@ def _slot_values(case: Case, battery: Battery | None, runs: list[Run], power: Po
     }
 
 
-def _task_values(case: Case, runs: list[Run]) -> dict[str, Array]:
+def _task_values(case: Case, runs: list[Run], *, whole: bool) -> dict[str, Array]:
     gpus, it_kw = task_loads(case, runs)
     modes = np.full(gpus.shape, "", dtype=object)
     done = np.zeros(gpus.shape)
     for run in runs:
         modes[run.task, run.start : run.end] = run.mode
-        done[run.task, min(run.end, case.slots) - 1] += run.segments
+        reached = segments_done(run, whole=whole)
+        end = min(run.end, case.slots)
+        done[run.task, run.start : end] += np.diff(reached, prepend=0.0)[: end - run.start]
     total = np.array([task.segments * len(case.horizon.days) for task in case.task], dtype=float)
     progress = np.minimum(np.cumsum(done, axis=1) / total[:, None], 1.0)
     before = np.concatenate([np.zeros((len(total), 1)), progress[:, :-1]], axis=1)
@@ -159,6 +165,12 @@ def _task_values(case: Case, runs: list[Run]) -> dict[str, Array]:
         "progress": progress,
         "waiting": ((gpus == 0) & (before < 1 - 1e-9)).astype(np.int8),
     }
+
+
+def segments_done(run: Run, *, whole: bool) -> Array:
+    """Segments of a run done by the end of each of its slots; `whole` counts those that reached their checkpoint."""
+    share = np.minimum(np.arange(1, run.slots + 1) / run.used_slots, 1.0)
+    return np.floor(share * run.segments + 1e-9) if whole else share * run.segments
 
 
 _RUN_FIELDS = ("task", "start_slot", "slots", "used_slots", "segments", "gpus", "pipeline", "tensor", "data")
@@ -220,6 +232,7 @@ def _global_attrs(case: Case, scenario: Scenario, battery: Battery | None, proof
         "title": f"Dispatch of case {case.name}, scenario {scenario.name}",
         "case_name": case.name,
         "case": case.to_toml(),
+        "profiles_source": case.profiles.source,
         "scenario": scenario.name,
         "scenario_mechanism": scenario.mechanism,
         "scenario_battery": int(battery is not None),

@@ -72,7 +72,9 @@ def test_schedule_carries_cooling_and_source(aidc: Case) -> None:
     schedule = solve(aidc, "S1", trace=synthetic(), day="2018-07-04")
     it_kw = schedule["site_power_kw"] / schedule["pue"]
     assert schedule["cooling_kw"].to_numpy() == pytest.approx(0.2 * it_kw.to_numpy())
-    assert "synthetic, 2018-07-04, IT power x" in schedule.attrs["case"]
+    assert schedule.attrs["profiles_source"].startswith(
+        "base load and PUE of 2018-07-04: synthetic, IT power x 0.1"
+    )
     assert schedule["time"].to_numpy()[0] == np.datetime64("2018-07-04")
 
 
