@@ -69,18 +69,30 @@ def explain_infeasible(
     Fewest baseline GPU-hours left undone under the given pool and power limit, then the smallest pool (or power
     limit) under which all could be done, and the slot that needs it.
     """
+    words = shortfalls(case, models, fixed) or ["its rules contradict each other, though the pool suffices"]
+    return _cannot(case, scenario, words)
+
+
+def explain_unfound(
+    case: Case, scenario: Scenario, models: list[TaskModel], fixed: FixedLoad | None = None
+) -> str:
+    """Why the heuristic found nothing: what is short, or, where nothing is, that it may have missed a schedule."""
+    words = shortfalls(case, models, fixed)
+    if words:
+        return _cannot(case, scenario, words)
+    return "the heuristic found no schedule, though there may be one; take method 'milp'"
+
+
+def shortfalls(case: Case, models: list[TaskModel], fixed: FixedLoad | None = None) -> list[str]:
+    """What is short, in words; empty where all tasks can be done."""
     fixed = inference_load(case) if fixed is None else fixed
     given = _given_load(case, fixed)
-    if given:
-        return given
-    short = _shortfall(case, models, fixed)
-    missing = _missing_capacity(case, models, fixed)
-    words = [*short, *missing] or ["its rules contradict each other, though pool and power limit suffice"]
-    return f"{_subject(case, scenario)} cannot be met: " + "; ".join(words)
+    return [given] if given else [*_shortfall(case, models, fixed), *_missing_capacity(case, models, fixed)]
 
 
-def _subject(case: Case, scenario: Scenario) -> str:
-    return f"case {case.name or '(unnamed)'} with {case.site.gpu_total} GPUs, scenario {scenario.name},"
+def _cannot(case: Case, scenario: Scenario, words: list[str]) -> str:
+    subject = f"case {case.name or '(unnamed)'} with {case.site.gpu_total} GPUs, scenario {scenario.name},"
+    return f"{subject} cannot be met: " + "; ".join(words)
 
 
 def _given_load(case: Case, fixed: FixedLoad) -> str:

@@ -1,13 +1,13 @@
 """Solve a case: from descriptors to a checked schedule with its proof."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from hsmdc.dispatch.case import Battery, Case
 from hsmdc.dispatch.checker import require_valid
 from hsmdc.dispatch.graph import TaskModel, task_model
-from hsmdc.dispatch.infeasible import explain_infeasible, require_modes
+from hsmdc.dispatch.infeasible import explain_infeasible, explain_unfound, require_modes
 from hsmdc.dispatch.model import build_model, inference_load
 from hsmdc.dispatch.modes import baseline_mode
 from hsmdc.dispatch.power import dispatch_power
@@ -110,7 +110,7 @@ def battery_of(case: Case, scenario: Scenario) -> Battery | None:
     return case.battery
 
 
-def task_models(case: Case, scenario: Scenario, **changes: Any) -> list[TaskModel]:
+def task_models(case: Case, scenario: Scenario) -> list[TaskModel]:
     """Modes, runs and rules of every task under a scenario."""
     return [
         task_model(
@@ -118,7 +118,6 @@ def task_models(case: Case, scenario: Scenario, **changes: Any) -> list[TaskMode
             task,
             modes=baseline_mode(case, task) if scenario.modes == "fixed" else None,
             waiting=scenario.waiting,
-            **changes,
         )
         for task in case.task
     ]
@@ -174,7 +173,7 @@ def _by_heuristic(
         )
     found = alternate(case, models, fixed=inference_load(case), battery=battery, seed=options.seed)
     if found is None:
-        raise SolverError(explain_infeasible(case, scenario, models))
+        raise SolverError(explain_unfound(case, scenario, models))
     proof = Proof("heuristic", "alternating shortest path", -np.inf, found.seconds, 0, 0, 0, options.seed)
     return found.runs, proof
 

@@ -15,7 +15,7 @@ from hsmdc.dispatch.case import Battery, Case
 from hsmdc.dispatch.checker import require_valid
 from hsmdc.dispatch.graph import Milestone, TaskModel, milestones, task_model
 from hsmdc.dispatch.heuristic import alternate
-from hsmdc.dispatch.infeasible import explain_infeasible, require_modes
+from hsmdc.dispatch.infeasible import explain_infeasible, explain_unfound, require_modes
 from hsmdc.dispatch.model import FixedLoad, build_model, inference_load
 from hsmdc.dispatch.modes import baseline_mode
 from hsmdc.dispatch.planner import Method, battery_of
@@ -236,7 +236,7 @@ def _by_heuristic(
         initial_kwh=energy_kwh,
     )
     if found is None:
-        raise SolverError(explain_infeasible(window.case, scenario, window.models, window.fixed))
+        raise SolverError(explain_unfound(window.case, scenario, window.models, window.fixed))
     return found.runs, -np.inf, found.seconds, "heuristic"
 
 

@@ -134,3 +134,17 @@ def test_ideal_benchmark_of_many_tasks_is_refused(aidc: Case) -> None:
 def test_heuristic_keeps_the_power_limit(aidc: Case) -> None:
     schedule = solve(aidc.replace(site={"power_max_kw": 1100.0}), "S4", method="heuristic")
     assert float(schedule.peak_kw) <= 1100 + 1e-6
+
+
+def test_heuristic_does_not_call_a_feasible_case_infeasible(
+    aidc: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hsmdc.dispatch.heuristic.alternate", lambda *_, **__: None)
+    words = reason(aidc, method="heuristic")
+    assert words == "the heuristic found no schedule, though there may be one; take method 'milp'"
+
+
+def test_heuristic_finds_the_tightest_pool(aidc: Case) -> None:
+    """With 1280 GPUs both baselines fill the pool all day: there is next to nothing to choose."""
+    schedule = solve(aidc.replace(site={"gpu_total": 1280}), "S6", method="heuristic")
+    assert float(schedule.cost_usd) == pytest.approx(447.23, abs=0.05)
