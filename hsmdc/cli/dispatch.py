@@ -224,7 +224,8 @@ def _plan(case: Case, scenario: str, options: dict[str, Any], *, quiet: bool) ->
 
 def _compare(case: Case, scenarios: str, options: dict[str, Any], *, quiet: bool) -> xr.Dataset:
     from hsmdc.dispatch import SCENARIOS, solve
-    from hsmdc.dispatch.scenarios import compare, scenario_named
+    from hsmdc.dispatch.comparison import compare
+    from hsmdc.dispatch.scenarios import scenario_named
 
     names = list(SCENARIOS) if scenarios == "all" else [name.strip() for name in scenarios.split(",")]
     chosen = [scenario_named(name) for name in names]

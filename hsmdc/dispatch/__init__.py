@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hsmdc.dispatch.checker import check_schedule as check_schedule
     from hsmdc.dispatch.commitment import commit as commit
     from hsmdc.dispatch.commitment import compare_execution as compare_execution
+    from hsmdc.dispatch.comparison import run_scenarios as run_scenarios
     from hsmdc.dispatch.coupling import couple as couple
     from hsmdc.dispatch.loading import load_case as load_case
     from hsmdc.dispatch.loading import preset_names as preset_names
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hsmdc.dispatch.result import save_schedule as save_schedule
     from hsmdc.dispatch.rolling import roll as roll
     from hsmdc.dispatch.scenarios import SCENARIOS as SCENARIOS
-    from hsmdc.dispatch.scenarios import run_scenarios as run_scenarios
     from hsmdc.dispatch.sensitivity import sweep as sweep
     from hsmdc.dispatch.stochastic import perturbed_profiles as perturbed_profiles
     from hsmdc.dispatch.stochastic import profiles_from_traces as profiles_from_traces
@@ -37,7 +37,7 @@ _HOMES = {
     "effective_modes": "hsmdc.dispatch.modes",
     "screened_modes": "hsmdc.dispatch.modes",
     "SCENARIOS": "hsmdc.dispatch.scenarios",
-    "run_scenarios": "hsmdc.dispatch.scenarios",
+    "run_scenarios": "hsmdc.dispatch.comparison",
     "solve": "hsmdc.dispatch.planner",
     "check_schedule": "hsmdc.dispatch.checker",
     "couple": "hsmdc.dispatch.coupling",

@@ -1,15 +1,9 @@
-"""The six scenarios of the paper as data, and the table that compares them."""
+"""The six scenarios of the paper as data, and the figures by which they are compared."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from hsmdc.errors import ConfigError
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from hsmdc.dispatch.case import Case
 
 
 @dataclass(frozen=True)
@@ -71,40 +65,3 @@ COLUMNS = (
     "gap",
     "solve_s",
 )
-
-
-def run_scenarios(
-    case: "Case", scenarios: "Iterable[str | Scenario]" = tuple(SCENARIOS), **options: Any
-) -> "xr.Dataset":
-    """Solve several scenarios of a case and compare them.
-
-    Parameters
-    ----------
-    case
-        The case.
-    scenarios
-        Names or scenarios; by default all six.
-    **options
-        Handed to `solve`.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over `scenario`: `cost_usd grid_mwh curtailed_mwh battery_mwh renewable_use green_share` (fractions) `peak_kw
-        min_kw peak_gpu bound_usd gap solve_s`.
-    """
-    from hsmdc.dispatch.planner import solve
-
-    chosen = [scenario_named(s) for s in scenarios]
-    return compare([solve(case, s, **options) for s in chosen])
-
-
-def compare(schedules: "list[xr.Dataset]") -> "xr.Dataset":
-    """The summary figures of schedules side by side, over `scenario`."""
-    import xarray as xr
-
-    table = xr.concat([schedule[list(COLUMNS)] for schedule in schedules], dim="scenario", coords="minimal")
-    table = table.assign_coords(scenario=[schedule.attrs["scenario"] for schedule in schedules])
-    shared = {key: schedules[0].attrs[key] for key in ("case_name", "case", "version")}
-    table.attrs = {"title": f"Scenarios of case {shared['case_name']}"} | shared
-    return table
