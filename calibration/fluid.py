@@ -45,6 +45,10 @@ _PRIOR_SIGMA, _PRIOR_SIGMA_SD = 0.6, 0.1
 # Smoothness, as weights of second differences of the logarithms.
 _HOUR_SMOOTHNESS = 1.0
 _WEEK_SMOOTHNESS = 5.0
+# A week of the year that the series does not reach is taken to be like the others: smoothness alone would carry the
+# trend of the last weeks on through the year (eight weeks that fell by a tenth gave a factor of 0.5 in December).
+_UNSEEN_WEEK = 20.0
+_LEAST_OF_WEEK_H = 12
 
 
 class WeekCurves(NamedTuple):
@@ -109,6 +113,12 @@ class FluidModel:
     def _mean_h(self, unknowns: Floats) -> float:
         return float(self._survival(unknowns).sum() * _STEP_H)
 
+    def weeks_of_year(self, known: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which weeks of the year half a day or more is known of, (53,)."""
+        hours = self.hour_of_year[::_STEPS_PER_HOUR][known]
+        week = np.minimum((hours / _HOURS).astype(np.int64), _WEEKS - 1)
+        return np.bincount(week, minlength=_WEEKS) >= _LEAST_OF_WEEK_H
+
     def whole_weeks(self, series: Floats) -> Floats:
         """The series as (weeks, steps of the week), Monday first, cut to whole weeks."""
         first = int(np.argmin(self.hour_of_week[:_STEPS_PER_WEEK]))
@@ -129,6 +139,7 @@ def fit_fluid(
     """
     model = FluidModel(start, hourly_busy.size, capacity)
     known = np.isfinite(hourly_busy)
+    seen = model.weeks_of_year(known)
 
     def misfit(unknowns: Floats) -> Floats:
         busy, inflow = model.busy(unknowns)
@@ -136,7 +147,7 @@ def fit_fluid(
         weight = np.sqrt(_DISPERSION * np.maximum(hourly, 30.0) + _HOURLY_FLOOR**2)
         scatter = (hourly - hourly_busy) / weight
         clear = known & (hourly > 50.0) & (hourly < 0.85 * capacity)
-        parts = [scatter[known], _roughness(unknowns), _duration_hints(unknowns, scatter, clear)]
+        parts = [scatter[known], _roughness(unknowns, seen), _duration_hints(unknowns, scatter, clear)]
         if week is not None:
             parts.append(_week_misfit(model, inflow * week.load_ratio, unknowns, week))
         return np.concatenate(parts)
@@ -206,8 +217,9 @@ def hourly_memory(median_h: float, sigma: float) -> float:
     return hour_covariance(median_h, sigma, 1) / hour_covariance(median_h, sigma, 0)
 
 
-def _roughness(unknowns: Floats) -> Floats:
-    """Penalties: bent profiles, a week-of-year factor whose mean is not one, a last (part) week unlike its eve."""
+def _roughness(unknowns: Floats, seen: npt.NDArray[np.bool_]) -> Floats:
+    """Penalties: bent profiles, a week-of-year factor whose mean is not one, a last (part) week unlike its eve, a
+    week without data unlike the mean of the others."""
     hours, weeks = unknowns[:_HOURS], unknowns[_HOURS:-2]
     around = np.append(hours, hours[:2])
     return np.concatenate(
@@ -215,6 +227,7 @@ def _roughness(unknowns: Floats) -> Floats:
             _HOUR_SMOOTHNESS * np.diff(around, 2),
             _WEEK_SMOOTHNESS * np.diff(weeks[:-1], 2),
             [100.0 * weeks.mean(), 20.0 * (weeks[-1] - weeks[-2])],
+            _UNSEEN_WEEK * (weeks[~seen] - weeks[seen].mean()),
         ]
     )
 

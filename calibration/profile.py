@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import xarray as xr
 from scipy.optimize import brentq
 
 from hsmdc import facility, laws, profiles
@@ -21,6 +22,7 @@ from hsmdc.config.sections import ExponentialNodes, LognormalDuration
 from hsmdc.errors import CalibrationError, InputError
 from hsmdc.span import Span
 from hsmdc.validation.references import Reference
+from hsmdc.validation.series import as_series, averaged
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +33,7 @@ _ROUNDS = 4
 _SLOT_PERCENTILES = (np.arange(52) + 0.5) / 52 * 100
 _SHORTEST_SERIES_H = 8 * 168
 _NARROWEST = -2.0  # quadratic coefficient of the node law: narrower, and no job of another size is ever drawn
+_OCCUPANCY_TOLERANCE = 0.03
 _PLATEAU = 0.99  # of the power with every node busy
 
 
@@ -64,6 +67,8 @@ def fit_profile(base: "str | Config", reference: Reference) -> ProfileFit:
     full_mw = config.site.nodes * busy_w * 1e-6
     to_nodes = _Affine(config.site.nodes * idle_w * 1e-6, (busy_w - idle_w) * 1e-6)
     hourly_mw = _hourly_means(series)
+    busy_share = float(np.nanmean(to_nodes(hourly_mw))) / config.site.nodes
+    _check_occupancy(busy_share, reference.statistic("occupancy", level), idle_w, busy_w)
     start = series["time"].values[0].astype("datetime64[m]") + np.timedelta64(
         round(config.site.utc_offset_h * 60), "m"
     )
@@ -124,7 +129,7 @@ class _Affine(NamedTuple):
         return np.asarray((power_mw - self.floor_mw) / self.per_node_mw)
 
 
-def _the_series(reference: Reference) -> tuple[float, Any]:
+def _the_series(reference: Reference) -> tuple[float, xr.DataArray]:
     if not reference.series:
         raise InputError(
             f"reference {reference.name} has no power series to calibrate to; give one year of hours"
@@ -133,21 +138,49 @@ def _the_series(reference: Reference) -> tuple[float, Any]:
     for name in ("occupancy", "jobs_per_day"):
         if not np.isfinite(reference.statistic(name, level)):
             raise InputError(
-                f"reference {reference.name} does not say {name} at its level; the calibration cannot tell many "
-                "small jobs from few large ones without it"
+                f"reference {reference.name} does not say {name} at its level (--{name.replace('_', '-')}); the "
+                "calibration cannot tell many small jobs from few large ones without it"
             )
     return level, series
 
 
-def _hourly_means(series: Any) -> Floats:
-    step_min = int((series["time"].values[1] - series["time"].values[0]) / np.timedelta64(1, "m"))
-    if step_min < 1 or 60 % step_min:
-        raise InputError(f"the reference's step of {step_min} min does not divide an hour")
-    per_hour = 60 // step_min
-    hours = series.size // per_hour
-    if hours < _SHORTEST_SERIES_H:
-        raise InputError(f"{hours} hours of reference are too few; the profile needs at least eight weeks")
-    return np.asarray(series.values[: hours * per_hour].reshape(hours, per_hour).mean(axis=1), np.float64)
+def _hourly_means(series: xr.DataArray) -> Floats:
+    """Means of whole hours from the first label on, NaN where a step is missing."""
+    power = as_series(series, "the reference")
+    try:
+        hourly = averaged(power, 3600.0, power.start).values
+    except InputError:
+        raise InputError(
+            f"the reference's step of {power.step_s / 60:g} min does not divide an hour"
+        ) from None
+    known = np.isfinite(hourly)
+    if known.sum() < _SHORTEST_SERIES_H:
+        raise InputError(
+            f"{known.sum()} hours of reference are too few; the profile needs at least eight weeks "
+            f"({_SHORTEST_SERIES_H} hours)"
+        )
+    padded = np.append(known, np.zeros(-known.size % 168, dtype=np.bool_)).reshape(-1, 168)
+    if not padded.any(axis=0).all():
+        raise InputError(
+            f"the reference has no power at hour {int(np.argmin(padded.any(axis=0)))} after its start in any week; "
+            "the profile needs every hour of the week"
+        )
+    return hourly
+
+
+def _check_occupancy(busy_share: float, occupancy: float, idle_w: float, busy_w: float) -> None:
+    """Refuse an occupancy that the power contradicts: node count, node powers or the share itself are wrong then.
+
+    Raises
+    ------
+    CalibrationError
+    """
+    if abs(busy_share - occupancy) > _OCCUPANCY_TOLERANCE:
+        raise CalibrationError(
+            f"the mean power says that {busy_share:.3f} of the nodes are busy (nodes of {idle_w:g} W idle, "
+            f"{busy_w:g} W busy), the occupancy given is {occupancy:g}; correct --occupancy, or nodes, idle_w "
+            "and busy_w under [site] of the base configuration"
+        )
 
 
 def _anchors(config: Config, reference: Reference) -> tuple[float, float]:

@@ -163,7 +163,9 @@ def _summary(scores: xr.Dataset | None, trace: xr.Dataset | None) -> str:
         failures = words.disagreements(scores)
         if failures:
             blocks.append("<p>What does not agree:</p>" + parts.bullets(failures))
-        blocks.append(parts.bullets(words.unassessed(scores)))
+        left_out = words.unassessed(scores)
+        if left_out:
+            blocks.append("<p>What could not be assessed:</p>" + parts.bullets(left_out))
     if trace is not None:
         blocks.append(f"<p>{escape(_trace_words(trace))}</p>")
         blocks.append(parts.fact_table(words.load_facts(trace)))
@@ -191,9 +193,12 @@ def _comparison(members: Sequence[xr.Dataset], reference: Reference) -> str:
         (figures.marginals, "How power is distributed at every level, on a logarithmic scale."),
         (figures.autocorrelations, "Autocorrelation of hourly means over one week."),
         (figures.week_overlay, "One week of hourly means."),
-        (figures.week_percentiles, "Median and 10th to 90th percentile over the weeks, by time of week."),
+        (figures.week_percentiles, "Median, 10th and 90th percentile over the weeks, by time of week."),
         (figures.load_duration, "Load-duration curves; points are the reference's figures."),
-        (figures.ramp_sizes, "How often power changes by more than a given size from one step to the next."),
+        (
+            figures.ramp_sizes,
+            "How often power changes by more than a given size: traces, and hourly means beside the reference.",
+        ),
     ]
     drawn = [_drawn(partial(draw, members, reference), caption) for draw, caption in wanted]
     return parts.section("Comparison with the reference", *drawn)
@@ -219,7 +224,7 @@ def _trace_section(trace: xr.Dataset) -> str:
             _drawn(lambda: figures.day_decomposition(trace), "The day of the widest swing, by use.")
         )
     if cooled and config is not None:
-        caption = "Cooling answers a step of IT load late and slowly."
+        caption = "Cooling answers a step of IT load late and slowly: the time constants of this configuration."
         blocks.append(parts.figure_image(_step_response(config), caption))
     if config is not None:
         blocks.append(_node_histogram(config))

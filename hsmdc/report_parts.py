@@ -110,10 +110,11 @@ def _numeric_class(numeric: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Four decimals below a hundred, whole numbers above; empty for NaN."""
+    """Five figures or whole numbers; four decimals at most, a true minus sign; empty for NaN."""
     if math.isnan(value):
         return ""
-    return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"
+    whole = len(f"{abs(value):.0f}") if abs(value) >= 1.0 else 1
+    return f"{value:.{max(0, min(4, 5 - whole))}f}".replace("-", "−")
 
 
 def fact_table(facts: Iterable[tuple[str, str]]) -> str:

@@ -13,6 +13,7 @@ from hsmdc.validation import metrics
 from hsmdc.validation.style import level_name
 
 _MOST_SENTENCES = 10
+_SIZED_BY = ("mean_mw", "std_mw", "peak_to_average", "median_mw", "p90_mw")
 _RAMP_SPANS_S = (60.0, 900.0, 3600.0)
 
 
@@ -31,7 +32,13 @@ def agreement(scores: xr.Dataset) -> list[str]:
     """Sentences on what was compared and how far the agreement reaches."""
     rows = scores.to_dataframe()
     judged = rows[rows["verdict"].isin(["pass", "fail"])]
-    lines = [f"The traces were compared with: {scores.attrs['reference_title']}."]
+    lines = [
+        f"The traces were compared with: {scores.attrs['reference_title']}. A gate is a limit, stated beforehand, on "
+        "how far one figure of the load may lie from the reference's."
+    ]
+    if scores.attrs.get("period"):
+        lines.append(f"Compared step by step: {scores.attrs['period']}.")
+    lines += _worst(judged)
     unseen = judged[judged["role"] == "held_out"]
     if len(unseen):
         good = int((unseen["verdict"] == "pass").sum())
@@ -39,7 +46,20 @@ def agreement(scores: xr.Dataset) -> list[str]:
             f"Of {len(unseen)} gates on figures that the calibration has not used (held out), {good} pass. "
             "Gates marked fitted show how well the calibration reproduces what it was given, not what it predicts."
         )
+    if scores.attrs.get("reference_caution"):
+        lines.append(scores.attrs["reference_caution"])
     return lines
+
+
+def _worst(judged: pd.DataFrame) -> list[str]:
+    """The largest relative gap over the levels of each figure a planner sizes by."""
+    gaps = []
+    for metric in _SIZED_BY:
+        rows = judged[(judged["metric"] == metric) & (judged["reference"] > 0) & judged["value"].notna()]
+        if len(rows):
+            gap = float((rows["value"] / rows["reference"] - 1).abs().max())
+            gaps.append(f"{rows['title'].iloc[0]} {100 * gap:.1f} %")
+    return [f"Largest gap to the reference at any level: {', '.join(gaps)}."] if gaps else []
 
 
 def disagreements(scores: xr.Dataset) -> list[str]:
@@ -61,13 +81,17 @@ def _disagreement(row: dict[Hashable, Any]) -> str:
     if math.isnan(value):
         return f"{row['title']}{where}: {row['note']}."
     unit = "" if row["unit"] == "1" else f" {row['unit']}"
-    text = f"{row['title']}{where}: {_plain(value)}{unit}, limit {row['limit']}"
+    limit = row["limit"] if "%" in row["limit"] else f"{row['limit']}{unit}"
+    text = f"{row['title']}{where}: {_plain(value)}{unit}, limit {limit}"
     if math.isnan(target):
         return text + "."
     side = "above" if value > target else "below"
     if target == 0.0:
         return f"{text}; {abs(value):.3g}{unit} {side} the reference of 0."
-    return f"{text}; {100 * abs(value / target - 1):.1f} % {side} the reference of {_plain(target)}{unit}."
+    why = f" ({row['note']})" if row["note"] else ""
+    return (
+        f"{text}; {100 * abs(value / target - 1):.1f} % {side} the reference of {_plain(target)}{unit}{why}."
+    )
 
 
 def unassessed(scores: xr.Dataset) -> list[str]:
@@ -151,5 +175,5 @@ def _ramp_facts(series: metrics.Series) -> list[tuple[str, str]]:
         except InputError:
             continue  # a horizon below the step or beyond the trace has no ramps to report
         up, down = np.nanmax(change), np.nanmin(change)
-        facts.append((f"largest change within {_span(span_s)}", f"{up:+.3f} / {down:+.3f} MW"))
+        facts.append((f"largest change over {_span(span_s)}", f"{up:+.3f} / {down:+.3f} MW"))
     return facts

@@ -14,7 +14,7 @@ import xarray as xr
 
 from hsmdc.errors import InputError
 
-from .catalogue import of_group
+from .catalogue import SCORES, of_group
 from .gates import Gates, load_gates, shipped_gates
 from .levels import r_squared, steepest_rise
 from .references import Reference, load_reference
@@ -25,6 +25,9 @@ Traces = xr.Dataset | Iterable[xr.Dataset] | Mapping[float, xr.Dataset | Iterabl
 
 RESAMPLES = 200
 """Bootstrap resamples behind the band of a trace that is alone at its level."""
+
+OCCUPANCY_TOLERANCE = 0.001
+"""Traces further than this from the reference's mean share of busy nodes get a note on their mean."""
 
 _ACROSS = {
     "r2_mean": "mean_mw",
@@ -70,7 +73,9 @@ def validate(
     rows = [_level_row(name, level, scored, ref, chosen) for name in names for level in ref.levels]
     rows += [_across_row(name, rows, ref, chosen) for name in _ACROSS]
     kept = [row for row in rows if row.limit or not math.isnan(row.value)]
-    return as_dataset(kept, ref, chosen)
+    members = [member for group in scored.values() for member in group]
+    periods = sorted({str(member.attrs["period"]) for member in members} - {""})
+    return as_dataset(kept, ref, chosen).assign_attrs(period="; ".join(periods))
 
 
 def _choose_gates(gates: Gates | str | Path | None, reference: Reference) -> Gates:
@@ -132,13 +137,34 @@ def _level_row(
     if not members:
         return unassessed(name, level, target, gate, f"no trace at utilization {level:g}")
     picked = [member.sel(metric=name) for member in members]
+    target = _shared_target(picked, target)
     broken = next((one for one in picked if str(one["note"].item())), None)
     if broken is not None:
         why = str(broken["note"].item())
         return unassessed(name, level, target, gate, why, failed=bool(broken["failed"].item()))
     values = np.array([float(one["value"].item()) for one in picked])
     band = seed_band(values) if len(members) > 1 else _own_band(picked[0])
-    return judged(name, level, values, target, gate, band, reference.statistic("mean_mw", level))
+    load_mw = _shared_target(
+        [member.sel(metric="mean_mw") for member in members], reference.statistic("mean_mw", level)
+    )
+    row = judged(name, level, values, target, gate, band, load_mw)
+    return row._replace(note=row.note or _other_occupancy(name, members, reference, level))
+
+
+def _shared_target(picked: list[xr.Dataset], whole: float) -> float:
+    """The reference's value over the time that it shares with the members, else that of its whole period."""
+    targets = np.array([float(one["target"].item()) for one in picked])
+    known = targets[~np.isnan(targets)]
+    return float(known.mean()) if known.size else whole
+
+
+def _other_occupancy(name: str, members: list[xr.Dataset], reference: Reference, level: float) -> str:
+    """Why the mean is off before anything else is: the traces are not as busy as the reference."""
+    wanted = reference.statistic("occupancy", level)
+    busy = float(np.mean([member.attrs["occupancy"] for member in members]))
+    if name != "mean_mw" or not abs(busy - wanted) > OCCUPANCY_TOLERANCE:
+        return ""
+    return f"busy share {busy:.4f}, the reference's is {wanted:.4f}: simulate with --utilization {wanted:g}"
 
 
 def _own_band(one: xr.Dataset) -> tuple[float, float]:
@@ -152,7 +178,7 @@ def _across_row(name: str, rows: list[Row], reference: Reference, gates: Gates) 
     absent = [f"{row.utilization:g}" for row in source if math.isnan(row.value)]
     if absent or len(source) < 2:
         why = (
-            f"needs {_ACROSS[name]} at every level; missing at {', '.join(absent)}"
+            f"needs the {SCORES[_ACROSS[name]].title} at every level; missing at {', '.join(absent)}"
             if absent
             else "one level only"
         )

@@ -18,7 +18,15 @@ from .curves import hourly_curves
 from .marginal import load_duration_curve
 from .references import Reference
 from .series import Floats, as_series, averaged
-from .style import MODEL_COLOUR, REFERENCE_COLOUR, house_style, level_name, level_style
+from .style import (
+    BEHIND,
+    MODEL_COLOUR,
+    REFERENCE_COLOUR,
+    at_level,
+    house_style,
+    level_name,
+    level_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,13 +50,15 @@ def marginals(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
             if theirs is None or not all("hourly" in member for member in group):
                 _band(axes, group[0]["power"].values, _stack(group, "density"), "model")
                 _mark_statistics(axes, reference, level)
-                axes.set_title(f"{level_name(level)}, {_step_words(float(group[0].attrs['step_s']))}")
+                axes.set_title(_titled(level, f"step {_step_words(float(group[0].attrs['step_s']))}"))
             else:
                 edges = _edges(group[0]["power"].values)
                 ours = np.stack([_density(member["hourly"].values, edges) for member in group])
+                axes.plot(
+                    group[0]["power"].values, _density(theirs, edges), label="reference density", **BEHIND
+                )
                 _band(axes, group[0]["power"].values, ours, "model")
-                axes.stairs(_density(theirs, edges), edges, color=REFERENCE_COLOUR, label="reference density")
-                axes.set_title(f"{level_name(level)}, hourly means")
+                axes.set_title(_titled(level, "hourly means"))
             axes.set(yscale="log", ylim=(1e-3, 30.0))
         _outer_labels(panels, "IT power [MW]", "density [1/MW]")
         _shared_legend(figure, panels)
@@ -60,18 +70,12 @@ def autocorrelations(members: Sequence[xr.Dataset], reference: Reference) -> Fig
     with house_style():
         figure, axes = _single(3.0)
         for index, (level, group) in enumerate(_levels(members, needs="acf").items()):
-            style = level_style(index)
-            _band(axes, group[0]["lag"].values, _stack(group, "acf"), f"model {level_name(level)}", **style)
             target = reference.series_at(level)
             curves = hourly_curves(as_series(target)) if target is not None else xr.Dataset()
             if "acf" in curves:
-                axes.plot(
-                    curves["lag"],
-                    curves["acf"],
-                    color=REFERENCE_COLOUR,
-                    lw=0.9,
-                    label=f"reference {level_name(level)}",
-                )
+                axes.plot(curves["lag"], curves["acf"], label=at_level("reference", level), **BEHIND)
+            lags, ours = group[0]["lag"].values, _stack(group, "acf")
+            _band(axes, lags, ours, at_level("model", level), **level_style(index))
         axes.set(xlabel="lag [h]", ylabel="autocorrelation [1]", xlim=(0, 168), xticks=range(0, 169, 24))
         axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
@@ -94,7 +98,7 @@ def week_overlay(members: Sequence[xr.Dataset], reference: Reference, week: int 
         times, ours, theirs = pair
         with house_style():
             figure, axes = _single(2.6)
-            axes.plot(times, theirs, color=REFERENCE_COLOUR, lw=1.6, label=f"reference {level_name(level)}")
+            axes.plot(times, theirs, color=REFERENCE_COLOUR, lw=1.6, label=at_level("reference", level))
             axes.plot(
                 times, ours, color="#D55E00", ls=(0, (4, 1.2)), label=f"model, seed {group[0].attrs['seed']}"
             )
@@ -122,17 +126,18 @@ def week_percentiles(members: Sequence[xr.Dataset], reference: Reference) -> Fig
         raise InputError(
             f"no trace at utilization {level:g}, where the reference has percentiles by time of week"
         )
+    theirs, ours = week["power"], found[0]["week"]
+    days = theirs["minute_of_week"].values / 1440.0
     with house_style():
-        figure, axes = _single(2.6)
-        for power, colour, style, who in (
-            (week["power"], REFERENCE_COLOUR, "-", "reference"),
-            (found[0]["week"], "#D55E00", (0, (4, 1.2)), "model"),
-        ):
-            days = power["minute_of_week"].values / 1440.0
-            low, median, high = (power.sel(percentile=q).values for q in (10.0, 50.0, 90.0))
-            axes.fill_between(days, low, high, color=colour, alpha=0.18, lw=0)
-            axes.plot(days, median, color=colour, ls=style, lw=1.1, label=f"{who} {level_name(level)}")
-        axes.set(xlabel="day of the week (UTC)", ylabel="IT power [MW]", xlim=(0, 7))
+        figure, axes = _single(2.8)
+        low, median, high = (theirs.sel(percentile=q).values for q in (10.0, 50.0, 90.0))
+        axes.fill_between(days, low, high, color="#bbbbbb", lw=0, label="reference, 10th to 90th percentile")
+        axes.plot(days, median, label="reference, median", **BEHIND)
+        for q, style, label in ((90.0, ":", "10th, 90th percentile"), (10.0, ":", ""), (50.0, "-", "median")):
+            power = ours.sel(percentile=q)
+            name = f"model, seed {found[0].attrs['seed']}, {label}" if label else None
+            axes.plot(power["minute_of_week"] / 1440.0, power, color="#D55E00", ls=style, lw=1.0, label=name)
+        axes.set(xlabel="day of the week (UTC)", ylabel=f"IT power at {level_name(level)} [MW]", xlim=(0, 7))
         axes.set_xticks(range(8), ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", ""])
         axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
@@ -145,7 +150,7 @@ def load_duration(members: Sequence[xr.Dataset], reference: Reference) -> Figure
         for index, (level, group) in enumerate(_levels(members).items()):
             style = level_style(index)
             share = 100.0 * group[0]["exceedance"].values
-            _band(axes, share, _stack(group, "load_duration"), f"model {level_name(level)}", **style)
+            _band(axes, share, _stack(group, "load_duration"), at_level("model", level), **style)
             _mark_load_duration(axes, reference, level, str(style["color"]))
         axes.plot([], [], "o", color="white", mec=REFERENCE_COLOUR, label="reference (max, 90th pct, median)")
         axes.set(xlabel="share of time exceeded [%]", ylabel="IT power [MW]", xlim=(-1, 101), ylim=(0, None))
@@ -154,25 +159,43 @@ def load_duration(members: Sequence[xr.Dataset], reference: Reference) -> Figure
 
 
 def ramp_sizes(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
-    """How often a step-to-step change exceeds a size (Fig. 6, right)."""
+    """How often a change of power exceeds a size, in the traces and in the reference (Fig. 6, right).
+
+    Changes over a minute and over an hour differ tenfold, so each has a panel of its own.
+    """
+    levels = _levels(members)
+    hourly = [
+        (level, as_series(power))
+        for level, power in reference.series.items()
+        if as_series(power).step_s == _HOUR_S
+    ]
     with house_style():
-        figure, axes = _single(3.2)
-        for index, (level, group) in enumerate(_levels(members).items()):
-            step = _step_words(float(group[0].attrs["step_s"]))
-            share = group[0]["ramp_exceedance"].values
-            label = f"model {level_name(level)}, {step}"
-            axes.plot(_stack(group, "ramp_size").mean(axis=0), share, label=label, **level_style(index))
+        figure, panels = _panels(2 if hourly else 1, height_in=2.9, share=False)
+        for index, (level, group) in enumerate(levels.items()):
+            sizes, share = _stack(group, "ramp_size").mean(axis=0), group[0]["ramp_exceedance"].values
+            panels[0].plot(sizes, share, label=at_level("model", level), **level_style(index))
+        steps = sorted({float(group[0].attrs["step_s"]) for group in levels.values()})
+        panels[0].set_title(f"from step to step ({', '.join(map(_step_words, steps))})")
+        for level, series in hourly:
+            panels[-1].set_title("hourly means, from hour to hour")
+            panels[-1].plot(*_exceedance(series.values), label=at_level("reference", level), **BEHIND)
+            _add_hourly_model(panels[-1], members, level)
         for level, power in reference.series.items():
             series = as_series(power)
-            change = np.abs(np.diff(series.values))
-            share = np.geomspace(1.0, 1.0 / change.size, 101)
-            label = f"reference {level_name(level)}, {_step_words(series.step_s)}"
-            axes.plot(load_duration_curve(change, share), share, color=REFERENCE_COLOUR, lw=0.9, label=label)
-            _add_hourly_model(axes, members, level, series.step_s)
-        axes.set(xlabel="size of change in one step [MW]", ylabel="share of steps exceeded [1]", yscale="log")
-        axes.set(xlim=(0, None), ylim=(1e-5, 1.2))
-        axes.legend()
+            if [series.step_s] == steps:
+                panels[0].plot(*_exceedance(series.values), label=at_level("reference", level), **BEHIND)
+        for axes in panels:
+            axes.set(yscale="log", xlim=(0, None), ylim=(1e-5, 1.2), xlabel="size of change [MW]")
+            axes.legend(loc="upper right")
+        panels[0].set_ylabel("share of steps exceeded [1]")
     return figure
+
+
+def _exceedance(values: Floats) -> tuple[Floats, Floats]:
+    """Sizes of step-to-step changes and the share of steps that exceed them."""
+    change = np.abs(np.diff(values))
+    share = np.geomspace(1.0, 1.0 / (~np.isnan(change)).sum(), 101)
+    return load_duration_curve(change, share), share
 
 
 def year_overview(trace: xr.Dataset) -> Figure:
@@ -262,12 +285,12 @@ def step_response(time_s: Floats, responses: dict[str, Floats], dead_time_s: flo
         )
         for index, (name, response) in enumerate(responses.items()):
             axes.plot(time_s / 60, response, label=name, **level_style(index + 1))
-        axes.axvline(dead_time_s / 60, color="#777777", lw=0.8, ls=":")
-        axes.annotate(
-            f"dead time {dead_time_s:g} s",
-            (dead_time_s / 60, 0.02),
-            xytext=(4, 2),
-            textcoords="offset points",
+        axes.axvline(
+            dead_time_s / 60,
+            color="#777777",
+            lw=0.9,
+            ls=":",
+            label=f"end of the dead time, {dead_time_s:g} s",
         )
         axes.set(
             xlabel="time after the step [min]", ylabel="response [1]", xlim=(time_s[0] / 60, time_s[-1] / 60)
@@ -309,12 +332,16 @@ def _levels(members: Sequence[xr.Dataset], needs: str = "load_duration") -> dict
     return dict(sorted(found.items()))
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
+def _titled(level: float, what: str) -> str:
+    return f"{level_name(level)}, {what}".removeprefix(", ")
+
+
+def _panels(count: int, height_in: float = 2.1, share: bool = True) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
     rows, columns = -(-count // 2), min(count, 2)
-    figure = Figure(figsize=(_WIDTH_IN, 2.1 * rows + 0.4))
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    figure = Figure(figsize=(_WIDTH_IN, height_in * rows + 0.4))
+    grid = figure.subplots(rows, columns, sharex=share, sharey=True, squeeze=False).ravel()
     for unused in grid[count:]:
         unused.set_visible(False)
     return figure, list(grid[:count])
@@ -391,14 +418,12 @@ def _mark_load_duration(axes: Axes, reference: Reference, level: float, colour: 
     axes.plot(*zip(*known, strict=True), "o", color=colour, mec=REFERENCE_COLOUR, ms=5)
 
 
-def _add_hourly_model(axes: Axes, members: Sequence[xr.Dataset], level: float, step_s: float) -> None:
+def _add_hourly_model(axes: Axes, members: Sequence[xr.Dataset], level: float) -> None:
     placed = [m for m in members if "hourly" in m and m.sizes["hour"] > 1]
     same = [m for m in placed if np.array_equal(m.attrs["utilization"], level, equal_nan=True)]
-    if same and step_s == _HOUR_S:
-        change = np.abs(np.diff(same[0]["hourly"].values))
-        share = np.geomspace(1.0, 1.0 / change.size, 101)
-        label = f"model {level_name(level)}, 1 h"
-        axes.plot(load_duration_curve(change, share), share, color=MODEL_COLOUR, ls="--", lw=1.0, label=label)
+    if same:
+        label = f"{at_level('model', level)}, seed {same[0].attrs['seed']}"
+        axes.plot(*_exceedance(same[0]["hourly"].values), color=MODEL_COLOUR, lw=1.0, label=label)
 
 
 def _shared_week(

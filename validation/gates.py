@@ -14,6 +14,9 @@ from .catalogue import SCORES
 
 Kind = Literal["absolute", "relative", "at_most", "at_least", "share_of_mean"]
 
+_ROUNDING = 1e-12
+"""Share of the numbers compared that counts as their rounding error."""
+
 
 class Gate(BaseModel):
     """One limit on one score, at some or all levels.
@@ -28,9 +31,9 @@ class Gate(BaseModel):
     limit : float
     utilization : tuple of float, optional
         Levels it applies to; all if not given.
-    fitted : tuple of float
+    fitted : tuple of float, optional
         Levels whose reference value the calibration has used: agreement there shows a good fit, not a
-        prediction.
+        prediction. Left out when it is not known.
     paper : dict
         What the HSM-DC paper's model reached, by level ("0.2", or "all"), for the table.
     """
@@ -41,7 +44,7 @@ class Gate(BaseModel):
     kind: Kind
     limit: float = Field(allow_inf_nan=False)
     utilization: tuple[float, ...] | None = None
-    fitted: tuple[float, ...] = ()
+    fitted: tuple[float, ...] | None = None
     paper: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("metric")
@@ -78,7 +81,12 @@ class Gate(BaseModel):
         return any(_among(level, other.utilization) for level in self.utilization)
 
     def role(self, utilization: float) -> str:
-        """'fitted' where the calibration has used the reference's value, else 'held_out'; 'mixed' across levels."""
+        """'fitted' where the calibration has used the reference's value, else 'held_out'; 'mixed' across levels.
+
+        Empty when the gate does not say.
+        """
+        if self.fitted is None:
+            return ""
         if math.isnan(utilization) and self.fitted:
             return "mixed"
         return "fitted" if _among(utilization, self.fitted) else "held_out"
@@ -88,15 +96,17 @@ class Gate(BaseModel):
         return self.paper.get(f"{utilization:g}", self.paper.get("all", ""))
 
     def holds(self, value: float, reference: float, mean_mw: float) -> bool:
-        """Whether the score meets the limit."""
+        """Whether the score meets the limit; a value on the limit does, whatever the last bit of it says."""
+        sizes = (value, reference, mean_mw, self.limit)
+        rounding = _ROUNDING * max(abs(size) for size in sizes if math.isfinite(size))
         if self.kind == "at_most":
-            return value <= self.limit
+            return value <= self.limit + rounding
         if self.kind == "at_least":
-            return value >= self.limit
+            return value >= self.limit - rounding
         if self.kind == "share_of_mean":
-            return value <= self.limit * mean_mw
+            return value <= self.limit * mean_mw + rounding
         scale = 1.0 if self.kind == "absolute" else abs(reference)
-        return abs(value - reference) <= self.limit * scale
+        return abs(value - reference) <= self.limit * scale + rounding
 
     @property
     def words(self) -> str:

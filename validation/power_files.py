@@ -1,9 +1,10 @@
 """Read a user's series of power from CSV, Parquet or netCDF, with one clear error for every defect.
 
 Times are UTC; a label with an offset is converted. The unit comes from the netCDF attribute `units` or from
-the end of the column name (`_mw`, `_kw`, `_w`); without either it is MW.
+the end of the column name (`load_kw`, `Load [kW]`, `power (W)`); without either it is MW.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import xarray as xr
 from hsmdc.errors import InputError
 
 _TIME_NAMES = ("time", "timestamp", "datetime")
-_TO_MW = {"mw": 1.0, "kw": 1e-3, "w": 1e-6}
+_TO_MW = {"gw": 1e3, "mw": 1.0, "kw": 1e-3, "w": 1e-6}
+_UNIT_AT_END = re.compile(r"(?:^|[^a-z0-9])([gmk]?wh?)[\])]?\s*$", re.IGNORECASE)
 
 
 def read_power(path: Path, *, column: str | None = None, allow_missing: bool = False) -> xr.DataArray:
@@ -22,7 +24,8 @@ def read_power(path: Path, *, column: str | None = None, allow_missing: bool = F
     Parameters
     ----------
     path : Path
-        .csv or .parquet with a column `time`, `timestamp` or `datetime`; .nc with a coordinate `time`.
+        .csv or .parquet with a column `time`, `timestamp` or `datetime` (or an index of dates); .nc with a
+        coordinate `time`. A .csv that separates columns by semicolons may write decimals with a comma.
     column : str, optional
         The power column; needed when there is more than one numeric column and none is called `it_power`.
     allow_missing : bool
@@ -60,10 +63,11 @@ def _read_frame(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
         table = _read_parquet(path)
     else:
         raise InputError(f"{path}: unknown kind of file '{suffix}'; use .csv, .parquet or .nc")
-    time = next((name for name in table.columns if str(name).lower() in _TIME_NAMES), None)
+    time = next((name for name in table.columns if str(name).strip().lower() in _TIME_NAMES), None)
     if time is None:
         raise InputError(
-            f"{path}: no column named {', '.join(_TIME_NAMES)}; found {', '.join(map(str, table.columns))}"
+            f"{path}: no column named {', '.join(_TIME_NAMES)}; found {', '.join(map(str, table.columns))}; "
+            "rename the one that holds the times"
         )
     others = [str(name) for name in table.columns if name != time]
     chosen = _choose(others, column, path)
@@ -72,18 +76,25 @@ def _read_frame(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(path)
+        with path.open(encoding="utf-8-sig") as lines:
+            header = lines.readline()
+        if ";" in header:
+            return pd.read_csv(path, sep=";", decimal=",", encoding="utf-8-sig")
+        return pd.read_csv(path, sep="\t" if "\t" in header else ",", encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a readable CSV table: {error}") from error
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path).reset_index()
+        table = pd.read_parquet(path)
     except ImportError as error:
         raise InputError(f"{path}: reading Parquet needs pyarrow; install hsmdc[parquet]") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable Parquet file: {error}") from error
+    if isinstance(table.index, pd.RangeIndex):
+        return table
+    return table.rename_axis("time").reset_index() if table.index.dtype.kind == "M" else table.reset_index()
 
 
 def _read_netcdf(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
@@ -92,6 +103,10 @@ def _read_netcdf(path: Path, column: str | None) -> tuple[pd.DataFrame, str]:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable netCDF file: {error}") from error
     with dataset:
+        if "time" not in dataset.coords:
+            raise InputError(
+                f"{path}: no coordinate 'time'; found {', '.join(map(str, dataset.coords)) or 'none'}"
+            )
         names = [
             str(n) for n, v in dataset.data_vars.items() if v.dims == ("time",) and v.dtype.kind in "fiu"
         ]
@@ -105,7 +120,7 @@ def _choose(names: list[str], column: str | None, path: Path) -> str:
         if column not in names:
             raise InputError(f"{path}: no column '{column}'; found {', '.join(names)}")
         return column
-    preferred = [name for name in names if name.lower() in ("it_power", "it_power_mw")]
+    preferred = [name for name in names if re.fullmatch(r"it_power(_[gmk]?w)?", name.lower())]
     if preferred:
         return preferred[0]
     if len(names) == 1:
@@ -115,8 +130,8 @@ def _choose(names: list[str], column: str | None, path: Path) -> str:
 
 
 def _unit_in_name(column: str) -> str:
-    ending = column.lower().rsplit("_", 1)[-1]
-    return ending if ending in _TO_MW else "mw"
+    ending = _UNIT_AT_END.search(column)
+    return ending.group(1) if ending else "mw"
 
 
 def _scale(unit: str, path: Path) -> float:
@@ -124,7 +139,8 @@ def _scale(unit: str, path: Path) -> float:
         return _TO_MW[unit.strip().lower()]
     except KeyError:
         raise InputError(
-            f"{path}: power in '{unit}' is not known; the attribute units must be MW, kW or W"
+            f"{path}: power in '{unit}' is not known; the unit (netCDF attribute units, or the end of the column's "
+            "name) must be GW, MW, kW or W"
         ) from None
 
 
@@ -171,7 +187,7 @@ def _check_values(
     missing = np.isnan(values)
     text = missing & given.notna().to_numpy()
     for bad, what in (
-        (text, "is not a number"),
+        (text, "is not a number with a decimal point"),
         (np.isinf(values), "is infinite"),
         (values < 0, "is negative"),
     ):

@@ -60,6 +60,8 @@ class Reference:
         Power [MW] against time (UTC), by level.
     week_percentiles : Dataset, dims (percentile, minute_of_week), or None
         Percentiles over the weeks of a year [MW], 0 = Monday 00:00; attribute `utilization`.
+    caution : str
+        What agreement with it does not show, for the report.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Reference:
     days: int
     series: Mapping[float, xr.DataArray] = field(default_factory=dict)
     week_percentiles: xr.Dataset | None = None
+    caution: str = ""
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -202,6 +205,8 @@ def _load_nlr() -> Reference:
         days=365,
         series={0.6: power},
         week_percentiles=percentiles,
+        caution="This reference is itself a simulation, driven by measured node power: agreement shows that the load "
+        "follows a model grounded in measurement, not a metered site.",
     )
 
 

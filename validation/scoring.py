@@ -14,11 +14,12 @@ from hsmdc.errors import InputError
 from . import bootstrap, temporal
 from .catalogue import of_group
 from .curves import curves
-from .marginal import load_duration_distance, percentile, wasserstein
+from .marginal import load_duration_distance, mean, percentile, wasserstein
+from .pairing import Pair, pair_with, too_short
 from .queueing import queue_statistics, random_sum
 from .ramps import ramp_distance, ramp_percentiles, ramps
 from .references import Reference
-from .series import Floats, Series, as_series, averaged, common
+from .series import Floats, Series, as_series, averaged
 from .spectrum import spectral_density, spectrum_distance
 from .statistics import power_statistics
 
@@ -33,6 +34,7 @@ class _Collector:
 
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
+        self.targets: dict[str, float] = {}
         self.notes: dict[str, str] = {}
         self.failed: set[str] = set()
         self.bands: bootstrap.Bands = {}
@@ -50,6 +52,14 @@ class _Collector:
 
     def absent(self, names: list[str], why: str) -> None:
         self.notes.update(dict.fromkeys(names, why))
+
+    def drop(self, names: list[str], why: str) -> None:
+        """Take back scores that do not stand for what the reference gives."""
+        for name in names:
+            self.values.pop(name, None)
+            self.bands.pop(name, None)
+        self.failed.difference_update(names)
+        self.absent(names, why)
 
     def fail(self, names: list[str], why: str) -> None:
         self.absent(names, why)
@@ -81,8 +91,9 @@ def score(
     -------
     Dataset
         `value`, `note` and `failed` by `metric` (value NaN exactly where there is a note; failed where the
-        trace is at fault), `low` and `high` with `resamples`, and the curves that figures draw;
-        attributes `utilization` (level of the reference), `seed`, `reference`.
+        trace is at fault), `target` (the reference's value over the time both have; NaN: that of its table), `low`
+        and `high` with `resamples`, and the curves that figures draw; attributes `utilization` (level of the
+        reference), `seed`, `reference`, `period` (what was compared, in words) and `occupancy`, if the trace has it.
 
     Raises
     ------
@@ -97,17 +108,24 @@ def score(
     if np.isnan(power.values).all():
         raise InputError("the trace has no sample: every value of it_power is missing")
     found = _Collector()
-    _score_table(found, power, reference, resamples)
+    pair, unpaired = _pair_or_reason(power, reference, level)
+    _score_table(found, power, reference, pair, resamples)
     _score_ramps(found, power)
     _score_jobs(found, trace, power, resamples)
-    _score_series(found, power, reference, level, resamples)
-    drawn = curves(power, _bin_edges(reference))
+    if why := too_short(power, reference):
+        found.drop(of_group("queue"), why)
+    if pair is None:
+        found.absent(of_group("series"), unpaired)
+    else:
+        _score_series(found, pair, resamples)
+    drawn = curves(_compared(power, reference, pair), _bin_edges(reference))
     _score_week(found, drawn, reference, level)
     names = of_group("table", "queue", "series", "week", "trace")
     result = drawn.assign(
         value=("metric", [found.values.get(name, math.nan) for name in names]),
         note=("metric", [found.notes.get(name, "") for name in names]),
         failed=("metric", [name in found.failed for name in names]),
+        target=("metric", [found.targets.get(name, math.nan) for name in names]),
     )
     if resamples:
         offsets = np.array([found.bands.get(name, (math.nan, math.nan)) for name in names])
@@ -115,24 +133,62 @@ def score(
         result = result.assign(low=("metric", band[:, 0]), high=("metric", band[:, 1]))
     actual_seed = trace.attrs.get("seed", "") if seed is None else seed
     return result.assign_coords(metric=names).assign_attrs(
-        utilization=level, seed=str(actual_seed), reference=reference.name, step_s=power.step_s
+        utilization=level,
+        seed=str(actual_seed),
+        reference=reference.name,
+        step_s=power.step_s,
+        period="" if pair is None else pair.words,
+        occupancy=float(trace.attrs.get("occupancy", math.nan)),
     )
 
 
-def _score_table(found: _Collector, power: Series, reference: Reference, resamples: int) -> None:
-    step_s = reference.statistics_step_s
-    if power.step_s > step_s:
-        why = f"the trace's step of {power.step_s:g} s is coarser than the reference's {step_s:g} s"
-        found.absent(of_group("table"), why)
-        return
+def _pair_or_reason(power: Series, reference: Reference, level: float) -> tuple[Pair | None, str]:
     try:
-        stepped = averaged(power, step_s)
-        found.update(power_statistics(stepped.values))
+        return pair_with(power, reference, level), ""
     except InputError as error:
-        found.absent(of_group("table"), str(error))
+        return None, str(error)
+
+
+def _compared(power: Series, reference: Reference, pair: Pair | None) -> Series:
+    """The part of the trace that figures show: what the table was scored over."""
+    if pair is None or not pair.shared or pair.theirs.step_s != reference.statistics_step_s:
+        return power
+    steps = round(pair.ours.values.size * pair.ours.step_s / power.step_s)
+    first = int(np.searchsorted(power.times, pair.ours.start))
+    return Series(power.values[first : first + steps], pair.ours.start, power.step_s)
+
+
+def _score_table(
+    found: _Collector, power: Series, reference: Reference, pair: Pair | None, resamples: int
+) -> None:
+    """Score the statistics of the table, over the time both have where the table is that of the series."""
+    names = of_group("table")
+    try:
+        stepped = _table_series(found, power, reference, pair)
+    except InputError as error:
+        found.absent(names, str(error))
         return
+    if float(mean(stepped.values)) <= 0.0:
+        found.fail(names, "the trace has no load")
+        return
+    found.update(power_statistics(stepped.values))
     if resamples:
         found.bands |= bootstrap.table_bands(stepped, resamples)
+
+
+def _table_series(found: _Collector, power: Series, reference: Reference, pair: Pair | None) -> Series:
+    """The trace at the step of the reference's table, cut to what the table can be taken over again."""
+    step_s = reference.statistics_step_s
+    if pair is not None and pair.shared and pair.theirs.step_s == step_s:
+        found.targets |= power_statistics(pair.theirs.values)
+        return pair.ours
+    if why := too_short(power, reference):
+        raise InputError(why)
+    if power.step_s > step_s:
+        raise InputError(
+            f"the trace's step of {power.step_s:g} s is coarser than the reference's {step_s:g} s"
+        )
+    return averaged(power, step_s)
 
 
 def _score_ramps(found: _Collector, power: Series) -> None:
@@ -174,34 +230,17 @@ def _bin_edges(reference: Reference) -> Floats:
     return np.linspace(0.0, 1.05 * top, 121)
 
 
-def _score_series(
-    found: _Collector, power: Series, reference: Reference, level: float, resamples: int
-) -> None:
+def _score_series(found: _Collector, pair: Pair, resamples: int) -> None:
     """Score the distances to the reference's series, at its step."""
-    names = of_group("series")
-    target = reference.series_at(level)
-    if target is None:
-        found.absent(names, f"the reference has no series at utilization {level:g}")
+    ours, theirs = pair.ours, pair.theirs
+    _score_pair(found, ours, theirs)
+    if not pair.shared:
+        found.absent(["correlation"], pair.words)
         return
-    theirs = as_series(target, f"reference {reference.name}")
-    try:
-        ours = averaged(power, theirs.step_s)
-        shared = common(ours, theirs)
-    except InputError as error:
-        found.absent(names, str(error))
-        return
-    if shared is None:
-        found.absent(
-            ["correlation"], f"the trace and the reference share no time: {_span(ours)} and {_span(theirs)}"
-        )
-        _score_pair(found, ours, theirs)
-    else:
-        ours, theirs = _without_unmatched(*shared)
-        _score_pair(found, ours, theirs)
-        found.add("correlation", lambda: float(temporal.correlation(ours.values, theirs.values)))
-        if resamples and not (found.failed or "correlation" in found.notes):
-            lags = round(ACF_LAGS_S / theirs.step_s)
-            found.bands |= bootstrap.pair_bands(ours, theirs, lags, resamples)
+    found.add("correlation", lambda: float(temporal.correlation(ours.values, theirs.values)))
+    if resamples and not (found.failed or "correlation" in found.notes):
+        lags = round(ACF_LAGS_S / theirs.step_s)
+        found.bands |= bootstrap.pair_bands(ours, theirs, lags, resamples)
 
 
 def _score_week(found: _Collector, drawn: xr.Dataset, reference: Reference, level: float) -> None:
@@ -218,15 +257,6 @@ def _score_week(found: _Collector, drawn: xr.Dataset, reference: Reference, leve
         ours, theirs = (part.sel(percentile=50.0) for part in (drawn["week"], week["power"]))
         both = ours.interp(minute_of_week=theirs["minute_of_week"])
         found.add("week_median_rms_mw", lambda: float(temporal.rms_distance(both.values, theirs.values)))
-
-
-def _without_unmatched(ours: Series, theirs: Series) -> tuple[Series, Series]:
-    """Leave a step out on both sides when either side misses it."""
-    missing = np.isnan(ours.values) | np.isnan(theirs.values)
-    return (
-        ours._replace(values=np.where(missing, np.nan, ours.values)),
-        theirs._replace(values=np.where(missing, np.nan, theirs.values)),
-    )
 
 
 def _score_pair(found: _Collector, ours: Series, theirs: Series) -> None:
@@ -263,8 +293,3 @@ def _spectrum_gap(x: Floats, y: Floats, step_s: float) -> float:
     return float(
         spectrum_distance(spectral_density(x, step_s, segment_s), spectral_density(y, step_s, segment_s))
     )
-
-
-def _span(series: Series) -> str:
-    days = series.times[[0, -1]].astype("datetime64[D]")
-    return f"{days[0]} to {days[1]}"

@@ -91,8 +91,8 @@ def _grid_positions(stamps: NDArray[np.datetime64], name: str) -> tuple[NDArray[
     return positions, step_ns
 
 
-def averaged(series: Series, step_s: float) -> Series:
-    """Means over a coarser step, aligned to whole steps since midnight UTC of the first day.
+def averaged(series: Series, step_s: float, origin: np.datetime64 | None = None) -> Series:
+    """Means over a coarser step, aligned to whole steps since `origin`, or midnight UTC of the first day.
 
     A coarse step counts only when every sample in it is there; otherwise it is NaN. Incomplete steps at
     either end are left out.
@@ -109,8 +109,8 @@ def averaged(series: Series, step_s: float) -> Series:
         return series
     step_ns = round(series.step_s * _NS_PER_S)
     start_ns = series.start.astype("datetime64[ns]").astype(np.int64)
-    midnight_ns = series.start.astype("datetime64[D]").astype("datetime64[ns]").astype(np.int64)
-    skip = int(-((start_ns - midnight_ns) // step_ns) % ratio)
+    aligned = series.start.astype("datetime64[D]") if origin is None else origin
+    skip = int(-((start_ns - aligned.astype("datetime64[ns]").astype(np.int64)) // step_ns) % ratio)
     count = (series.values.shape[-1] - skip) // ratio
     if count < 1:
         raise InputError(f"the trace is shorter than one whole step of {step_s:g} s")

@@ -10,6 +10,9 @@ from typing import Any
 REFERENCE_COLOUR = "#000000"
 MODEL_COLOUR = "#0072B2"
 
+BEHIND: Any = {"color": "#000000", "lw": 3.2, "alpha": 0.3, "solid_capstyle": "butt"}
+"""A reference that a model may match to the width of a line: broad and pale, so that both can be seen."""
+
 _COLOURS = ("#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#0072B2")
 _LINES = ("-", (0, (6, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1.5, 1)), (0, (8, 2)), (0, (3, 1)))
 
@@ -21,6 +24,7 @@ _RC: Any = {
     "xtick.labelsize": 8.0,
     "ytick.labelsize": 8.0,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#d8d8d8",
     "grid.linewidth": 0.5,
     "axes.spines.top": False,
@@ -47,5 +51,10 @@ def level_style(index: int) -> dict[str, Any]:
 
 
 def level_name(utilization: float) -> str:
-    """A level in words: "60 %"; "model" where the utilisation is not known."""
-    return "model" if utilization != utilization else f"{100 * utilization:.0f} %"
+    """A level in words: "60 %"; empty where the utilisation is not known."""
+    return "" if utilization != utilization else f"{100 * utilization:.0f} %"
+
+
+def at_level(what: str, utilization: float) -> str:
+    """What is drawn and its level: "model 60 %", or "model" where the utilisation is not known."""
+    return f"{what} {level_name(utilization)}".strip()

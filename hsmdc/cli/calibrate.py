@@ -55,6 +55,9 @@ def profile(
         float | None, typer.Option(help="Jobs per day over a file's period; needed too.")
     ] = None,
     column: Annotated[str | None, typer.Option(help="Power column of a file.")] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Leave NaN and missing steps of a file out of the fit.")
+    ] = False,
     output: _Output = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -72,7 +75,7 @@ def profile(
     from hsmdc.config import dump_toml
     from hsmdc.validation import load_reference
 
-    target = load_reference(reference, utilization=occupancy, column=column)
+    target = load_reference(reference, utilization=occupancy, column=column, allow_missing=allow_missing)
     fit = fit_profile(base, user_reference(target, occupancy, jobs_per_day))
     write_text(output, dump_toml(fit.tree), force=force)
     if output is not None and not quiet:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hsmdc.cli.common import Force, Progress, Quiet, check_folder, progress_bar
+from hsmdc.cli.common import Force, Progress, Quiet, check_folder, command_line, progress_bar
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -225,8 +225,6 @@ def _count(scores: xr.Dataset) -> str:
 
 
 def _write(folder: Path, scores: xr.Dataset, run: _Run, target: Reference, *, quiet: bool) -> None:
-    import sys
-
     from hsmdc.report import write_report
 
     write_scores(scores, folder)
@@ -237,7 +235,7 @@ def _write(folder: Path, scores: xr.Dataset, run: _Run, target: Reference, *, qu
         members=run.members,
         reference=target,
         trace=run.shown,
-        command=" ".join(["hsmdc", *sys.argv[1:]]),
+        command=command_line(),
         force=True,
     )
     if not quiet:

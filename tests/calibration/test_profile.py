@@ -8,10 +8,10 @@ import xarray as xr
 
 from hsmdc import laws, simulate
 from hsmdc.calibration import fit_profile
-from hsmdc.calibration.fluid import FluidModel
-from hsmdc.calibration.profile import user_reference
+from hsmdc.calibration.fluid import FluidModel, fit_fluid
+from hsmdc.calibration.profile import _hourly_means, user_reference
 from hsmdc.config import load_config
-from hsmdc.errors import InputError
+from hsmdc.errors import CalibrationError, InputError
 from hsmdc.kernels.fluid import fluid_fifo
 from hsmdc.validation import load_reference
 from hsmdc.validation.references import reference_from_series
@@ -158,3 +158,47 @@ def test_a_reference_without_what_is_needed_is_refused() -> None:
     without = dataclasses.replace(load_reference(NLR), series={})
     with pytest.raises(InputError, match="no power series"):
         fit_profile("paper", without)
+
+
+def site_hours(weeks: int, occupancy: float = 0.5, start: str = "2018-01-01") -> xr.DataArray:
+    """Power of a facility of the configuration "paper" with a daily and a weekly wave."""
+    site = load_config("paper").site
+    hour = np.arange(weeks * 168)
+    share = occupancy + 0.2 * np.sin(2 * np.pi * hour / 24) + 0.1 * np.sin(2 * np.pi * hour / 168)
+    power = site.nodes * (site.idle_w + share * (site.busy_w - site.idle_w)) * 1e-6
+    times = np.datetime64(start, "ns") + hour * np.timedelta64(1, "h")
+    return xr.DataArray(power, coords={"time": times}, dims="time", name="it_power", attrs={"units": "MW"})
+
+
+@pytest.mark.parametrize("given", [0.4, 0.6])
+def test_an_occupancy_that_the_power_contradicts_is_refused(given: float) -> None:
+    reference = reference_from_series(site_hours(9), name="odd", utilization=given)
+    with pytest.raises(CalibrationError, match=r"says that 0\.500 of the nodes are busy.*--occupancy"):
+        fit_profile("paper", user_reference(reference, given, 3000.0))
+
+
+def test_gaps_keep_their_place_in_the_week() -> None:
+    whole = site_hours(10)
+    cut = np.r_[0:200, 260 : whole.size]
+    hourly = _hourly_means(whole.isel(time=cut))
+    assert np.isnan(hourly[200:260]).all()
+    np.testing.assert_array_equal(hourly[cut], whole.values[cut])
+    quarters = whole.isel(time=np.repeat(np.arange(whole.size), 4))
+    times = whole["time"].values[0] + np.arange(quarters.size) * np.timedelta64(15, "m")
+    np.testing.assert_allclose(_hourly_means(quarters.assign_coords(time=times)), whole.values)
+
+
+def test_an_hour_of_the_week_that_is_never_seen_is_refused() -> None:
+    whole = site_hours(10)
+    with pytest.raises(InputError, match="no power at hour 5 after its start in any week"):
+        _hourly_means(whole.where((np.arange(whole.size) % 168) != 5))
+
+
+def test_weeks_without_data_are_like_the_others() -> None:
+    """Load that falls through ten weeks says nothing of the other forty-two."""
+    hour = np.arange(10 * 168)
+    falling = 600.0 - 0.1 * hour + 150.0 * np.sin(2 * np.pi * hour / 24)
+    fit = fit_fluid(np.datetime64("2018-01-01T00:00"), falling, 2840.0, None)
+    weeks = fit.week_of_year / fit.week_of_year.mean()
+    assert weeks[0] > 1.1
+    np.testing.assert_allclose(weeks[14:50], 1.0, atol=0.05)

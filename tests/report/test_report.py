@@ -87,6 +87,32 @@ def test_the_summary_is_in_plain_words(page):
     assert "hsmdc validate year.nc" in text
 
 
+def test_the_summary_explains_itself(page):
+    text = page.read_text(encoding="utf-8")
+    assert "A gate is a limit, stated beforehand" in text
+    assert re.search(r"Largest gap to the reference at any level: mean \d\.\d %", text)
+    assert "itself a simulation, driven by measured node power" in text
+    assert text.index("What could not be assessed:") < text.index("no trace at utilization 0.2")
+    assert not re.search(r"needs \w+_\w+ at every level", text)  # words, not names of variables
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.37884, "2.3788"),
+        (0.00751, "0.0075"),
+        (82.5887, "82.589"),
+        (-318.2, "−318.20"),
+        (2529.0, "2529.0"),
+        (593992.3, "593992"),
+        (float("nan"), ""),
+        (0.0, "0.0000"),
+    ],
+)
+def test_numbers_of_a_table_show_five_figures(value, text):
+    assert report_parts.number(value) == text
+
+
 def test_the_page_is_not_overwritten_unasked(page, year):
     with pytest.raises(InputError, match="exists; pass force=True"):
         write_report(page, trace=year)
@@ -106,8 +132,8 @@ def test_load_facts_by_hand():
     assert facts["peak"] == "10.000 MW at 2018-01-01 00:30"
     assert facts["mean"] == "5.000 MW (5 MWh)"
     assert facts["load factor"] == "0.500"
-    assert facts["largest change within 15 min"] == "+6.000 / -6.000 MW"
-    assert "largest change within 1 min" not in facts
+    assert facts["largest change over 15 min"] == "+6.000 / -6.000 MW"
+    assert "largest change over 1 min" not in facts
     assert "PUE, energy-weighted" not in facts
 
 

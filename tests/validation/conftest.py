@@ -1,5 +1,6 @@
 """Synthetic traces of a known law, so that scores can be checked without a simulator."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,12 @@ MakeTrace = Callable[..., xr.Dataset]
 @pytest.fixture(scope="session")
 def nlr() -> Reference:
     return load_reference("nlr-colocation-10mw")
+
+
+@pytest.fixture(scope="session")
+def nlr_short(nlr: Reference) -> Reference:
+    """The reference as if its table were of three days, so that short traces may be held against it."""
+    return dataclasses.replace(nlr, days=3)
 
 
 @pytest.fixture(scope="session")

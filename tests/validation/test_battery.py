@@ -63,21 +63,21 @@ def test_the_scores_survive_netcdf_and_csv(single, tmp_path):
     assert len(pd.read_csv(tmp_path / "scores.csv")) == single.sizes["row"]
 
 
-def test_all_ways_to_hand_traces_over_agree(make_trace, nlr):
+def test_all_ways_to_hand_traces_over_agree(make_trace, nlr_short):
     traces = [make_trace(seed=1, days=60), make_trace(seed=2, days=60)]
-    expected = validate(traces, nlr)
-    by_level = validate({0.6: traces}, nlr)
-    streamed = validate((trace for trace in traces), nlr)
-    already_scored = validate([score(trace, nlr) for trace in traces], nlr)
+    expected = validate(traces, nlr_short)
+    by_level = validate({0.6: traces}, nlr_short)
+    streamed = validate((trace for trace in traces), nlr_short)
+    already_scored = validate([score(trace, nlr_short) for trace in traces], nlr_short)
     for other in (by_level, streamed, already_scored):
         xr.testing.assert_equal(expected, other)
     assert row(expected, "mean_mw", 0.6)["members"] == 2
 
 
-def test_the_band_over_seeds_is_students(make_trace, nlr):
-    members = [score(make_trace(seed=seed, days=40), nlr) for seed in (1, 2, 3)]
+def test_the_band_over_seeds_is_students(make_trace, nlr_short):
+    members = [score(make_trace(seed=seed, days=40), nlr_short) for seed in (1, 2, 3)]
     values = np.array([float(m["value"].sel(metric="std_mw")) for m in members])
-    found = row(validate(members, nlr), "std_mw", 0.6)
+    found = row(validate(members, nlr_short), "std_mw", 0.6)
     half = 4.302652729911275 * values.std(ddof=1) / np.sqrt(3)
     assert found["value"] == pytest.approx(values.mean())
     assert found["high"] - found["value"] == pytest.approx(half)
@@ -107,9 +107,10 @@ def _scored(level: float, values: dict[str, float]) -> xr.Dataset:
             "value": ("metric", [values.get(name, np.nan) for name in names]),
             "note": ("metric", ["" if name in values else "left out" for name in names]),
             "failed": ("metric", [False] * len(names)),
+            "target": ("metric", [np.nan] * len(names)),
         },
         coords={"metric": names},
-        attrs={"utilization": level, "seed": "1"},
+        attrs={"utilization": level, "seed": "1", "period": "", "occupancy": np.nan},
     )
 
 
@@ -124,10 +125,10 @@ def test_a_constant_trace_fails_instead_of_giving_nan(make_trace, nlr):
     assert row(scores, "jobs_queued", 0.6)["note"].startswith("the trace has no job table")
 
 
-def test_a_queue_that_never_forms_fails_the_wait(make_trace, nlr):
+def test_a_queue_that_never_forms_fails_the_wait(make_trace, nlr_short):
     trace = make_trace(days=30)
     trace["job_start"] = trace["job_arrival"]
-    found = row(validate(trace, nlr), "mean_wait_h", 0.6)
+    found = row(validate(trace, nlr_short), "mean_wait_h", 0.6)
     assert (found["verdict"], found["note"]) == ("fail", "no job of the trace waited and started")
 
 
@@ -208,21 +209,21 @@ def test_no_trace_at_all_is_an_error(nlr):
         validate([], nlr)
 
 
-def test_gates_of_ones_own_decide(make_trace, nlr, tmp_path):
+def test_gates_of_ones_own_decide(make_trace, nlr_short, tmp_path):
     path = tmp_path / "gates.toml"
     path.write_text(
         'name = "one"\ntitle = "One"\n[[gate]]\nmetric = "jobs_per_day"\nkind = "at_most"\nlimit = 1000\n'
         "utilization = [0.6]\n"
     )
-    scores = validate(make_trace(days=30), nlr, load_gates(path))
+    scores = validate(make_trace(days=30), nlr_short, load_gates(path))
     assert scores.attrs["verdict"] == "pass"
     assert (scores.attrs["passed"], scores.attrs["failed"], scores.attrs["not_assessed"]) == (1, 0, 0)
 
 
-def test_a_gate_without_a_reference_value_is_not_assessed(make_trace, nlr):
+def test_a_gate_without_a_reference_value_is_not_assessed(make_trace, nlr_short):
     trace = make_trace(0.2, days=20)
     gate = {"metric": "mean_wait_h", "kind": "relative", "limit": 0.05}
     gates = Gates.model_validate({"name": "g", "title": "G", "gate": [gate]})
-    found = row(validate(trace, nlr, gates), "mean_wait_h", 0.2)
+    found = row(validate(trace, nlr_short, gates), "mean_wait_h", 0.2)
     assert found["verdict"] == "not assessed"
     assert found["note"] == "the reference gives no mean_wait_h at utilization 0.2"

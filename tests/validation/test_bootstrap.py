@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hsmdc.validation import bootstrap
+from hsmdc.validation import bootstrap, reference_from_series, validate
+from hsmdc.validation.catalogue import SCORES
 from hsmdc.validation.series import Series
 from hsmdc.validation.temporal import autocorrelation
 
@@ -64,3 +65,16 @@ def test_too_few_weeks_have_no_band():
     assert bootstrap.queue_bands(np.zeros(5), np.zeros(5), 40.0, 50) == {}
     short = weeks_of_noise(7, 1)
     assert bootstrap.pair_bands(short, short, 24, 50) == {}
+
+
+def test_no_band_reaches_where_no_score_can_be(make_trace, nlr):
+    """A distance is never negative and a correlation never above one, however wide their spread."""
+    theirs = reference_from_series(nlr.series[0.6].roll(time=24 * 90), name="elsewhere")
+    frame = validate(make_trace(jobs=False), theirs).to_dataframe()
+    single = frame[frame["low"].notna()]
+    seeds = validate([make_trace(seed=seed, jobs=False) for seed in (1, 2)], nlr).to_dataframe()
+    for rows in (single, seeds[seeds["low"].notna()]):
+        bounds = [SCORES[name] for name in rows["metric"]]
+        assert (rows["low"] >= [bound.least for bound in bounds]).all()
+        assert (rows["high"] <= [bound.most for bound in bounds]).all()
+    assert (single.loc[single["metric"] == "w1_mw", "low"] == 0.0).all()

@@ -17,7 +17,7 @@ from hsmdc.traces import save_trace, trace_dataset
 
 @pytest.fixture(scope="module")
 def year_nc(make_trace, tmp_path_factory) -> Path:
-    made = make_trace(days=60)
+    made = make_trace()
     trace = trace_dataset(
         start=made["time"].values[0],
         step_s=60.0,

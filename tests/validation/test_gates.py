@@ -1,6 +1,8 @@
 """Gates: what a limit means, and the errors of a gate file."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hsmdc.errors import ConfigError, InputError
 from hsmdc.validation import load_gates
@@ -30,6 +32,27 @@ def test_each_kind_holds_up_to_its_limit(kind, limit, inside, outside):
     gate = Gate(metric="mean_mw", kind=kind, limit=limit)
     assert gate.holds(inside, reference=10.0, mean_mw=5.0)
     assert not gate.holds(outside, reference=10.0, mean_mw=5.0)
+
+
+@given(
+    reference=st.floats(0.01, 2e4),
+    limit=st.sampled_from([0.0, 0.005, 0.01, 0.02, 0.05, 0.1]),
+    side=st.sampled_from([-1.0, 1.0]),
+)
+def test_a_value_on_the_limit_passes_and_a_millionth_beyond_fails(reference, limit, side):
+    """In floating point 1.01 lies more than 0.01 above 1."""
+    for kind, scale in (("absolute", 1.0), ("relative", reference)):
+        gate = Gate(metric="mean_mw", kind=kind, limit=limit)
+        assert gate.holds(reference + side * limit * scale, reference, reference)
+        assert not gate.holds(
+            reference + side * (limit * scale + 1e-6 * max(reference, 1.0)), reference, reference
+        )
+
+
+def test_a_set_that_does_not_say_what_was_fitted_claims_nothing():
+    assert Gate(metric="std_mw", kind="relative", limit=0.01).role(0.6) == ""
+    assert Gate(metric="std_mw", kind="relative", limit=0.01, fitted=()).role(0.6) == "held_out"
+    assert {gate.fitted for gate in load_gates("generic").gate} == {None}
 
 
 def test_a_score_that_is_not_a_number_never_passes():

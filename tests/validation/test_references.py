@@ -196,3 +196,45 @@ def test_the_shipped_reference_takes_no_options():
 def test_a_column_of_plain_numbers_is_no_time(tmp_path):
     with pytest.raises(InputError, match="times are plain numbers"):
         load_reference(write(tmp_path, frame().assign(time=range(72))))
+
+
+@pytest.mark.parametrize(
+    ("name", "per_mw"),
+    [("load_kw", 1e3), ("Load [kW]", 1e3), ("power (W)", 1e6), ("MW", 1.0), ("load", 1.0), ("site GW", 1e-3)],
+)
+def test_the_unit_at_the_end_of_a_columns_name_counts(tmp_path, name, per_mw):
+    table = frame().rename(columns={"it_power_mw": name})
+    table[name] *= per_mw
+    found = load_reference(write(tmp_path, table)).series_at(np.nan)
+    np.testing.assert_allclose(found, frame()["it_power_mw"], rtol=1e-12)
+
+
+def test_energy_is_not_taken_for_power(tmp_path):
+    table = frame().rename(columns={"it_power_mw": "load_kWh"})
+    with pytest.raises(InputError, match=r"power in 'kWh' is not known.*must be GW, MW, kW or W"):
+        load_reference(write(tmp_path, table))
+
+
+@pytest.mark.parametrize(
+    "style", [{"sep": ";", "decimal": ","}, {"sep": ";"}, {"sep": "\t"}, {"encoding": "utf-8-sig"}], ids=str
+)
+def test_the_ways_spreadsheets_write_a_table(tmp_path, style):
+    path = tmp_path / "metered.csv"
+    frame().to_csv(path, index=False, **style)
+    found = load_reference(path).series_at(np.nan)
+    np.testing.assert_array_equal(found, frame()["it_power_mw"])
+
+
+def test_a_parquet_table_with_any_index(tmp_path):
+    plain = frame().assign(time=HOURS)
+    dated = plain.set_index("time")
+    for number, table in enumerate((plain, dated, dated.rename_axis(None), dated.rename_axis("Zeit"))):
+        path = tmp_path / f"{number}.parquet"
+        table.to_parquet(path)
+        assert load_reference(path).series_at(np.nan)["time"].values[0] == HOURS[0]
+
+
+def test_a_netcdf_file_without_time_names_what_it_has(tmp_path):
+    xr.Dataset({"load": ("t", np.ones(72))}, coords={"t": HOURS}).to_netcdf(tmp_path / "a.nc")
+    with pytest.raises(InputError, match="no coordinate 'time'; found t"):
+        load_reference(tmp_path / "a.nc")
