@@ -20,7 +20,7 @@ _HOMES = {
     "export_trace": "hsmdc.export",
     "read_jobs": "hsmdc.jobs",
     "schedule_fifo": "hsmdc.jobs",
-    "ensemble": "hsmdc.ensemble",
+    "ensemble": "hsmdc.montecarlo",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -20,7 +20,7 @@ FLOORS = {
         hsmdc.validation.ramps hsmdc.validation.spectrum hsmdc.validation.temporal hsmdc.validation.queueing
         hsmdc.validation.levels hsmdc.validation.grid""",
     3: "hsmdc.calibration.occupancy hsmdc.calibration.fluid hsmdc.validation hsmdc.dispatch hsmdc.export",
-    4: """hsmdc.simulation hsmdc.ensemble hsmdc.report hsmdc.report_parts hsmdc.report_words
+    4: """hsmdc.simulation hsmdc.montecarlo hsmdc.report hsmdc.report_parts hsmdc.report_words
         hsmdc.calibration""",
     5: "hsmdc.cli",
 }
@@ -121,6 +121,13 @@ def test_command_files_import_only_typer_at_the_top(name: str) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_modules_stay_short(name: str) -> None:
     assert len(SOURCES[name].read_text("utf-8").splitlines()) <= LONGEST_MODULE
+
+
+def test_no_public_name_is_hidden_by_a_module_of_that_name() -> None:
+    # Once hsmdc.x is imported as a module, the attribute hsmdc.x is the module, not the function x.
+    import hsmdc
+
+    assert [name for name in hsmdc.__all__ if f"hsmdc.{name}" in SOURCES] == []
 
 
 def test_the_document_names_every_module_of_the_floors() -> None:

@@ -1,4 +1,4 @@
-"""The wheel and the source distribution hold the whole tree, and the folders beside hsmdc/ are one package with it."""
+"""The wheel and the source distribution hold the whole tree, and the folders beside hsmdc/ are one package."""
 
 import os
 import subprocess

@@ -39,7 +39,7 @@ def ensemble(
     check_folder(output, _FILES, force=force)
     import os
 
-    from hsmdc.ensemble import ensemble as run
+    from hsmdc.montecarlo import ensemble as run
 
     with progress_bar("simulating", quiet=quiet) as tick:
         found = run(
