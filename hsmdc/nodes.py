@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hsmdc.config.node import NodeLayer, Workload
+from hsmdc.config.node import STATE_NAMES, NodeLayer, Workload
 from hsmdc.config.sections import Site
 from hsmdc.errors import InputError
 from hsmdc.kernels.chain import (
@@ -65,10 +65,12 @@ def stationary_law(workload: Workload, site: Site) -> StationaryLaw:
     offset = float(share @ shift)
     mean_w = site.busy_w if workload.mean_tdp is None else workload.mean_tdp * site.tdp_w
     level = mean_w * (1.0 + shift - offset)
-    if level.min() < 0:
+    half_width = np.array([0.5 * (s.deviation[1] - s.deviation[0]) for s in workload.states])
+    lowest = level - mean_w * half_width
+    if lowest.min() < 0:
         raise InputError(
-            f"workload {workload.name!r}: a state's mean power is {level.min():.1f} W, below zero; "
-            "its deviations are too large for its mean power"
+            f"workload {workload.name!r}: power in state {STATE_NAMES[lowest.argmin()]} falls to "
+            f"{lowest.min():.1f} W, below zero; its deviations are too large for its mean power"
         )
     return StationaryLaw(embedded_stationary(matrix), share, sojourn, offset, level, mean_w)
 

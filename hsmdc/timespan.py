@@ -1,10 +1,13 @@
 """Instants and spans as users write them: "2018-07-04T12:00", "365D", "1h", "100ms"."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
 from hsmdc.errors import InputError
 
+_BARE = re.compile(r"\s*[+-]?[\d.]+\s*")
 _MINUTE_NS = 60_000_000_000
 
 Instant = str | np.datetime64 | pd.Timestamp
@@ -41,9 +44,11 @@ def parse_nanoseconds(value: Duration, name: str = "duration") -> int:
     Raises
     ------
     InputError
-        Not a span, or not positive.
+        Not a span (a number without a unit is none: pandas would take it for nanoseconds), or not positive.
     """
     try:
+        if isinstance(value, (int, float)) or (isinstance(value, str) and _BARE.fullmatch(value)):
+            raise ValueError
         span = pd.Timedelta(value).as_unit("ns")
     except (ValueError, TypeError):
         span = None

@@ -56,7 +56,10 @@ def node(
             f"{data.attrs['workload']}: {power.size} steps of {data.attrs['step_s']:g} s, mean {power.mean():.1f} W, "
             f"lowest {power.min():.1f} W, highest {power.max():.1f} W"
         )
-        typer.echo(f"  share of time: {shares}")
+        outside = (state < 0).mean()
+        typer.echo(
+            f"  share of time: {shares}" + (f", set-up and shut-down {outside:.3f}" if outside else "")
+        )
         for path in (output, figure):
             if path is not None:
                 typer.echo(f"  {path}")

@@ -28,6 +28,10 @@ def resolve(
     figure: Annotated[
         Path | None, typer.Option(help="Also draw the window's first ten minutes (png, pdf, svg).")
     ] = None,
+    metrics: Annotated[
+        bool,
+        typer.Option("--metrics", help="Also print ramps, swing, dips and 0.1-2.5 Hz of facility power."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -38,16 +42,20 @@ def resolve(
     Examples:
       hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h -o window.nc
       hsmdc resolve year.nc --start 2018-07-04 --duration 1D --step 100ms --figure day.png -o day.nc
+      hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h --metrics -o window.nc
       hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h --step 20ms --synchrony node -o fast.nc
     """
     import os
 
+    from hsmdc.cli.grid_table import check_grid_window, grid_table
     from hsmdc.errors import InputError
     from hsmdc.traces import open_trace
     from hsmdc.transient.windowfile import save_window
 
     check_output(output, force=force)
     check_figure(figure, force=force)
+    if metrics:
+        check_grid_window(step, duration)
     if threads < 0:
         raise InputError(f"--threads {threads}: must be 0 (all cores) or more")
     with open_trace(trace) as opened, progress_bar("resolving", quiet=quiet) as progress:
@@ -71,6 +79,8 @@ def resolve(
             f"  IT power mean {written.mean_mw:.4f} MW, lowest {written.lowest_mw:.4f}, "
             f"highest {written.highest_mw:.4f}"
         )
+    if metrics:
+        typer.echo(grid_table(output))
     if figure is not None:
         _draw(output, figure)
 

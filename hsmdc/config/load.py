@@ -145,10 +145,16 @@ def validate_tree(tree: Mapping[str, Any], model: type[Model], where: str) -> Mo
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        lines = list(dict.fromkeys(_in_words(detail, model) for detail in error.errors(include_url=False)))
+        details = [d for d in error.errors(include_url=False) if not _follows(d)]
+        lines = list(dict.fromkeys(_in_words(detail, model) for detail in details))
         if len(lines) > _MOST_SHOWN:
             lines = [*lines[:_MOST_SHOWN], f"and {len(lines) - _MOST_SHOWN} more"]
         raise ConfigError(f"{where}: " + "; ".join(lines)) from None
+
+
+def _follows(detail: Any) -> bool:
+    """Whether it only follows from another: pydantic calls a tuple too short when one of its entries is wrong."""
+    return bool(detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"])
 
 
 def _in_words(detail: Any, model: type[BaseModel]) -> str:

@@ -37,7 +37,9 @@ class State(Section):
 
     deviation: Range = Field(description="|δ|, share of the mean power; the state gives the sign")
     sojourn_s: Range
-    noise: NonNegative = Field(default=0.0, description="σ of the noise, share of the mean power per √s")
+    noise: Annotated[NonNegative, Field(le=1)] = Field(
+        default=0.0, description="σ of the noise, share of the mean power per √s"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> "State":

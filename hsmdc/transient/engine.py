@@ -11,7 +11,10 @@ import xarray as xr
 
 from hsmdc.timespan import Duration, Instant
 from hsmdc.transient.resolution import Minutes, Resolution, Sample, Synchrony
-from hsmdc.transient.window import whole_steps, window_of
+from hsmdc.transient.window import check_memory, whole_steps, window_of
+
+#: Nine series of float64, in parts and joined.
+_BYTES_PER_STEP = 2 * 9 * 8
 
 Progress = Callable[[float, float], None]
 
@@ -42,7 +45,8 @@ def resolve(
     synchrony : "job" or "node"; default as configured
     sample : "mean" over each step, so that energy adds up, or the value at the "instant" of its label
     minutes : "trace" keeps the means over the trace's steps equal to the trace; "free" leaves them to the
-        node layer. "auto" is "trace" if the trace has a residual (residual.sigma_mw > 0), else "free"
+        node layer. "auto" is "trace" if the trace has a residual (residual.sigma_mw > 0) or its power meets
+        the saturation ceiling, else "free"
     threads : share the work among so many
     progress : called with (steps done, steps in all)
 
@@ -53,9 +57,11 @@ def resolve(
     Raises
     ------
     InputError
-        A window outside the trace or off its grid, a step out of range, a trace without a job table.
+        A window outside the trace or off its grid, one larger than memory, a step out of range, a trace
+        without a job table or with missing values.
     """
     window = window_of(trace, start, duration, step)
+    check_memory(window.steps, _BYTES_PER_STEP, "shorten the window, or take it in parts with stream")
     source = Resolution(trace, window, synchrony, sample, minutes, threads)
     parts = []
     done = 0

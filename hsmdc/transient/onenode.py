@@ -20,9 +20,12 @@ from hsmdc.timespan import Duration, Instant, parse_instant
 from hsmdc.traces import trace_dataset
 from hsmdc.transient.blocks import NodeBlocks, grid_of, make_units, placed_jobs
 from hsmdc.transient.resolution import Sample
-from hsmdc.transient.window import fine_step_ns, whole_steps
+from hsmdc.transient.window import check_memory, fine_step_ns, whole_steps
 
 Integers = NDArray[np.int64]
+
+#: Power in parts and joined, labels, their place among the sojourns, the state.
+_BYTES_PER_STEP = 40
 
 STATE_ATTRIBUTES = {
     "long_name": "state of the node at the beginning of the step",
@@ -68,6 +71,7 @@ def simulate_node(
         raise InputError(f"sample = {sample!r}: must be mean or instant")
     step_ns = fine_step_ns(step)
     steps = whole_steps(duration, step_ns, "duration")
+    check_memory(steps, _BYTES_PER_STEP, "shorten the duration or lengthen the step")
     layer = NodeLayer(theta_per_s=config.node.theta_per_s, mix=(_class_of(config, workload),))
     check_seed(seed)
     run = JobRun(layer, config.site, 1, step_ns, steps, seed, phases=phases)

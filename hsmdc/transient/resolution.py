@@ -16,7 +16,8 @@ from hsmdc.transient.blocks import Block, NodeBlocks, grid_of, placed_jobs
 from hsmdc.transient.counts import Count
 from hsmdc.transient.finelag import FineLag
 from hsmdc.transient.meancurve import MeanCurve
-from hsmdc.transient.window import NEEDED, Window
+from hsmdc.transient.source import job_nodes_of, seed_of, series_of
+from hsmdc.transient.window import Window
 
 Floats = NDArray[np.float64]
 Sample = Literal["mean", "instant"]
@@ -37,19 +38,19 @@ class Resolution:
         config = from_toml(str(trace.attrs["config"]))
         synchrony = synchrony or config.node.synchrony
         _check_choices(synchrony=(synchrony, Synchrony), sample=(sample, Sample), minutes=(minutes, Minutes))
-        if threads < 1:
-            raise InputError(f"threads = {threads}: must be 1 or more")
-        if minutes == "auto":
-            minutes = "trace" if config.residual.sigma_mw > 0 else "free"
+        if not isinstance(threads, int) or threads < 1:
+            raise InputError(f"threads = {threads}: must be a whole number, 1 or more")
         layer = config.node.model_copy(update={"synchrony": synchrony})
         self._site = config.site
         self._instant = sample == "instant"
-        self._bound = minutes == "trace"
         self._grid = grid_of(window.step_ns, window.interval_ns, layer.theta_per_s)
-        self._series = {name: np.asarray(trace[name].values, np.float64) for name in NEEDED}
+        self._series = series_of(trace)
+        if minutes == "auto":
+            minutes = "trace" if config.residual.sigma_mw > 0 or self._clipped() else "free"
+        self._bound = minutes == "trace"
         self._zero = trace["time"].values[0].astype("datetime64[ns]")
-        seed = int(trace.attrs["seed"])
-        nodes = np.asarray(trace["job_nodes"].values, np.int32)
+        seed = seed_of(trace)
+        nodes = job_nodes_of(trace)
         arrival_s, start_s, end_s = (
             np.asarray(trace[name].values, np.float64) for name in ("job_arrival", "job_start", "job_end")
         )
@@ -75,6 +76,17 @@ class Resolution:
             "resolved_sample": sample,
             "resolved_minutes": minutes,
         }
+
+    def _clipped(self) -> bool:
+        """Whether the saturation ceiling cuts power anywhere in the trace, which free nodes know nothing of."""
+        most_w = self._affine_w(self._series["busy_nodes"]).max()
+        return bool(most_w > self._site.saturation * self._site.rated_mw * 1e6)
+
+    def _affine_w(self, busy_nodes: Floats) -> Floats:
+        """IT power of so many busy nodes, without residual and ceiling (paper eq. 7) [W]."""
+        site = self._site
+        power_w: Floats = site.nodes * site.idle_w + busy_nodes * (site.busy_w - site.idle_w)
+        return power_w
 
     def _check_jobs(self, window: Window) -> None:
         """Refuse a job table that is not this trace's: a trace cut in time keeps times from its old beginning."""
@@ -164,9 +176,7 @@ class Resolution:
         first = block.number * self._grid.block_intervals
         power_w = self._inside(block)
         part = slice(first, first + len(power_w))
-        site = self._site
-        affine_w = site.nodes * site.idle_w + self._series["busy_nodes"][part] * (site.busy_w - site.idle_w)
-        residual_w = self._series["it_power"][part] * 1e6 - affine_w
+        residual_w = self._series["it_power"][part] * 1e6 - self._affine_w(self._series["busy_nodes"][part])
         shortfall_w: Floats = residual_w - (power_w.mean(axis=1) - block.expected_w[: len(power_w)])
         return shortfall_w
 

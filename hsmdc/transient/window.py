@@ -1,5 +1,6 @@
 """Which steps of a trace a window covers, and every way in which a window can be asked for wrongly."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +9,9 @@ import xarray as xr
 from hsmdc.errors import InputError
 from hsmdc.kernels.chain import NS_PER_S
 from hsmdc.timespan import Duration, Instant, parse_instant, parse_nanoseconds
+from hsmdc.transient.source import check_trace
 
 SHORTEST_STEP_NS = 1_000_000
-NEEDED = (
-    "it_power", "hvac_power", "chiller_power", "auxiliary_power", "busy_nodes", "ambient_temperature",
-)  # fmt: skip
-_JOB_TABLE = ("job_arrival", "job_start", "job_end", "job_nodes")
 
 
 class Window(NamedTuple):
@@ -58,24 +56,6 @@ def window_of(trace: xr.Dataset, start: Instant | None, duration: Duration | Non
     return Window(start_ns // step_ns, start_ns // step_ns + steps, step_ns, interval_ns)
 
 
-def check_trace(trace: xr.Dataset) -> None:
-    """Refuse a trace without what resolving needs: its jobs, its series, its configuration and seed."""
-    missing = [name for name in _JOB_TABLE if name not in trace]
-    if missing:
-        raise InputError(
-            f"the trace has no job table ({', '.join(missing)} missing), so its jobs cannot be resolved; "
-            "simulate it again and save it with its jobs (the default)"
-        )
-    absent = [name for name in NEEDED if name not in trace]
-    if absent:
-        raise InputError(f"the trace lacks {', '.join(absent)}; only traces made by simulate can be resolved")
-    wanted = [name for name in ("config", "seed", "step_s") if name not in trace.attrs]
-    if wanted:
-        raise InputError(
-            f"the trace lacks the attribute {', '.join(wanted)}; only traces made by simulate can be resolved"
-        )
-
-
 def fine_step_ns(step: Duration) -> int:
     """A step of 1 ms or more [ns]."""
     step_ns = parse_nanoseconds(step, "step")
@@ -112,6 +92,19 @@ def whole_steps(span: Duration, step_ns: int, name: str) -> int:
     if span_ns % step_ns:
         raise InputError(f"{name} = {span}: not a whole number of steps of {step_ns / 1e9:g} s")
     return span_ns // step_ns
+
+
+def check_memory(steps: int, bytes_per_step: int, mend: str) -> None:
+    """Refuse what cannot be held in memory at once, before the machine stalls on it."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return
+    if steps * bytes_per_step > there:
+        raise InputError(
+            f"{steps:,} steps need {steps * bytes_per_step / 1e9:,.0f} GB of memory, "
+            f"and there are {there / 1e9:,.0f}; {mend}"
+        )
 
 
 def _outside(given: object, zero: np.datetime64, total_ns: int) -> str:

@@ -1,5 +1,6 @@
 """`hsmdc resolve` and `hsmdc node` as a user meets them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +56,36 @@ def test_node_writes_and_draws(tmp_path: Path) -> None:
         assert set(node.data_vars) == {"node_power", "state"}
 
 
+def test_node_shares_of_time_add_up_with_phases() -> None:
+    printed = run("node", "paper", "--workload", "finetune-lora", "--duration", "10min", "--phases")
+    shares = [float(number) for number in re.findall(r"\d\.\d{3}", printed.split("share of time:")[1])]
+    assert "set-up and shut-down" in printed
+    assert sum(shares) == pytest.approx(1.0, abs=0.003)
+    assert "set-up" not in run("node", "paper", "--duration", "10s")
+
+
+def test_metrics_of_a_window(trace_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "w.nc"
+    printed = run("resolve", trace_file, "--duration", "10min", "--metrics", "-o", out)
+    with hsmdc.open_trace(out) as window:
+        power_mw = window["facility_power"].values.astype(float)
+    for steps, horizon in ((1, "0.1 s"), (10, "1 s"), (100, "10 s"), (600, "60 s")):
+        low, high = np.percentile(power_mw[steps:] - power_mw[:-steps], [0.1, 99.9])
+        line = next(line for line in printed.splitlines() if re.search(rf"ramp over +{horizon} ", line))
+        assert f"{low:+.4f} MW (0.1 %)" in line
+        assert f"{high:+.4f} MW (99.9 %)" in line
+    minutes = power_mw.reshape(10, 600)
+    swing_mw = np.diff(np.percentile(minutes, [1, 99], axis=1), axis=0).max()
+    dip = (1 - minutes.min(axis=1) / np.median(minutes, axis=1)).max()
+    assert f"swing (p99 - p1) {swing_mw:.4f} MW, dip below the median {100 * dip:.1f} %" in printed
+    assert re.search(r"0\.1-2\.5 Hz +variance .* MW² \(.* MW rms\), strongest at a period of", printed)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["resolve", "{trace}", "--step", "1s", "--metrics", "-o", "w.nc"], "need a step of 0.2 s or less"),
+        (["resolve", "{trace}", "--duration", "30s", "--metrics", "-o", "w.nc"], "needs 60 s or more"),
         (["resolve", "absent.nc", "-o", "w.nc"], "error: no trace file absent.nc"),
         (["resolve", "{trace}", "--step", "5min", "-o", "w.nc"], "longer than the trace's own step"),
         (["resolve", "{trace}", "--start", "2020-01-01", "-o", "w.nc"], "outside the trace"),
@@ -79,6 +107,7 @@ def test_mistakes_are_one_line_and_status_2(
     shown = capsys.readouterr().err
     assert words in shown
     assert len(shown.strip().splitlines()) == 1
+    assert not Path("w.nc").exists()
 
 
 def test_an_interrupted_window_is_taken_up(small_trace: xr.Dataset, tmp_path: Path) -> None:

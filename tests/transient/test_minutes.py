@@ -75,3 +75,15 @@ def test_busy_and_queued_are_those_of_the_minutes(day: xr.Dataset, step: str) ->
     for name in ("busy_nodes", "queued_jobs"):
         means = window[name].values.reshape(120, -1).mean(axis=1)
         np.testing.assert_allclose(means, minutes[name], rtol=0, atol=1e-9)
+
+
+def test_a_trace_that_meets_its_ceiling_keeps_its_minutes(day: xr.Dataset) -> None:
+    """Without a residual, too: free nodes know of no ceiling and would draw more than the trace says."""
+    low = {"base": "paper", "residual": {"sigma_mw": 0.0}, "site": {"saturation": 0.2}}
+    clipped = hsmdc.simulate(load_config(low), base_rate=1.5, duration="1D", seed=4)
+    assert clipped["it_power"].values.max() == pytest.approx(2.0)
+    assert day["it_power"].values.max() > 2.5
+    window = hsmdc.resolve(clipped, start="2018-01-01T15:00", duration="3h", step="1s")
+    assert window.attrs["resolved_minutes"] == "trace"
+    minutes = window["it_power"].values.reshape(-1, 60).mean(axis=1)
+    np.testing.assert_allclose(minutes, clipped["it_power"].values[15 * 60 : 18 * 60], rtol=1e-12)
