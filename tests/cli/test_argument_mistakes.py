@@ -44,7 +44,8 @@ def test_a_seed_that_is_none(mistake, command: str, seed: str) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--duration", "0", ("duration = '0'", "longer than zero")),
+        ("--duration", "0", ("duration = '0'", "365D")),
+        ("--duration", "0D", ("duration = '0D'", "longer than zero")),
         ("--duration", "-1D", ("longer than zero",)),
         ("--duration", "a year", ("duration = 'a year'", "write it like 365D")),
         ("--duration", "90s", ("duration = '90s'", "whole number of minutes")),
