@@ -346,11 +346,9 @@ def _is_csv(path: Path) -> bool:
 def _lines(path: Path) -> list[str]:
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        text = raw.decode("utf-8-sig")
+        text = _decoded(path, raw)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path}: the gzip file is damaged or cut short; fetch it again") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file (a gzipped log must be named .gz)") from None
     except OSError as error:
         raise InputError(f"cannot read job log {path}: {error.strerror or error}") from None
     if text and not text.endswith("\n"):
@@ -358,6 +356,16 @@ def _lines(path: Path) -> list[str]:
             "%s: the last line has no line end; if the file was cut, its last job may be wrong", path
         )
     return text.splitlines()
+
+
+def _decoded(path: Path, raw: bytes) -> str:
+    """Text in UTF-8, or in Latin-1, in which old logs name people and places; neither has a zero byte."""
+    if b"\0" in raw or raw[:2] == b"\x1f\x8b":
+        raise InputError(f"{path}: not a text file (a gzipped log must be named .gz)")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 # --- Standard Workload Format ----------------------------------------------------------------------------

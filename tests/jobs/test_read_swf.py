@@ -194,3 +194,11 @@ def test_the_real_logs(
     assert table.epoch == np.datetime64(epoch)
     assert table.nodes.max() == widest
     assert (np.diff(table.arrival_s) >= 0).all()
+
+
+def test_old_logs_may_name_people_in_latin_1(tmp_path: Path, line: Line) -> None:
+    path = tmp_path / "log.swf"
+    path.write_bytes(
+        "; Installation: Universit\xe9 de M\xfcnchen\n".encode("latin-1") + f"{line(1, 0, 60, 4)}\n".encode()
+    )
+    assert len(read_jobs(path)) == 1
