@@ -234,6 +234,8 @@ def _write_parquet(job: _Job, force: bool) -> list[Path]:
 
 
 def _write_opendss(job: _Job, force: bool) -> list[Path]:
+    if job.path.suffix not in ("", ".csv", ".dss"):
+        raise InputError(f"{job.path}: opendss writes a .csv and a .dss file; end the name in .csv")
     values_path, command_path = job.path.with_suffix(".csv"), job.path.with_suffix(".dss")
     shape = re.sub(r"\W", "_", job.path.stem)
     with _replacing(values_path, command_path, force=force) as (values, command):

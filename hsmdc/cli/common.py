@@ -43,6 +43,14 @@ def progress_bar(description: str, *, quiet: bool = False) -> Iterator[Progress]
         yield tick
 
 
+def check_distinct(output: Path, source: Path) -> None:
+    """Refuse to replace the file that is read, even with --force."""
+    from hsmdc.errors import InputError
+
+    if output.exists() and source.exists() and output.samefile(source):
+        raise InputError(f"{output} is the file to be read; give the output another name")
+
+
 def check_output(path: Path | None, *, force: bool) -> None:
     """Refuse, before any work is done, an output that exists or a folder that cannot take it."""
     if path is None:

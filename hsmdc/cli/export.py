@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_distinct, progress_bar
 
 _FORMATS = "csv, parquet, opendss, gridlabd, pscad or psse"
 
@@ -36,6 +36,7 @@ def export(
     from hsmdc.export import export_trace
     from hsmdc.traces import open_trace
 
+    check_distinct(output, trace)
     with open_trace(trace) as opened, progress_bar("export", quiet=quiet) as progress:
         written = export_trace(
             opened,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_figure, check_output, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_distinct, check_figure, check_output, progress_bar
 
 
 def resolve(
@@ -52,6 +52,7 @@ def resolve(
     from hsmdc.traces import open_trace
     from hsmdc.transient.windowfile import save_window
 
+    check_distinct(output, trace)
     check_output(output, force=force)
     check_figure(figure, force=force)
     if metrics:

@@ -51,6 +51,25 @@ def test_a_mistake_is_an_input_error(
     assert (tmp_path / "x.csv").read_text() == "precious"
 
 
+def test_the_trace_itself_is_never_overwritten(app: typer.Typer, year: Path) -> None:
+    before = year.read_bytes()
+    result = CliRunner().invoke(app, [str(year), "-f", "csv", "-o", str(year), "--force"])
+    assert isinstance(result.exception, InputError)
+    assert "is the file to be read" in str(result.exception)
+    assert year.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["x.opendss", "site.v2"])
+def test_opendss_does_not_change_the_name_it_was_given(app: typer.Typer, year: Path, name: str) -> None:
+    other = year.with_name(name).with_suffix(".csv")
+    other.write_text("precious")
+    out = str(year.with_name(name))
+    result = CliRunner().invoke(app, [str(year), "-f", "opendss", "-o", out, "--force"])
+    assert isinstance(result.exception, InputError)
+    assert "end the name in .csv" in str(result.exception)
+    assert other.read_text() == "precious"
+
+
 def test_the_help_has_an_example(app: typer.Typer) -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert "hsmdc export year.nc --format opendss -o x.csv" in result.output

@@ -170,7 +170,9 @@ def test_a_wrong_workload(changes: dict[str, object], words: str) -> None:
 @pytest.mark.parametrize("deviation", [[1.2, 1.2], [0.5, 1.3]])
 def test_deviations_below_zero_power(deviation: list[float]) -> None:
     loose = load_config(with_workload(ar={"deviation": deviation}))
-    with pytest.raises(InputError, match=r"state ar falls to -.* W, below zero; its deviations are too large"):
+    with pytest.raises(
+        InputError, match=r"state ar falls to -.* W, below zero; its deviations are too large"
+    ):
         hsmdc.simulate_node(loose, duration="1s")
 
 
