@@ -37,10 +37,11 @@ _STEP_S = 5.0
 _BEFORE_S, _AFTER_S = 300.0, 3600.0
 
 _READING = (
-    "Value is the mean over the seeds of a level; the band is its 95 % confidence interval over seeds, or over "
-    "resampled weeks where there is one trace only.",
-    "Fitted: the calibration has used the reference's value. Held out: it has not. Limits were stated before "
-    "the scores were computed.",
+    "Value is the mean over the seeds of a level; the band is its 95 % confidence interval over seeds. Where there "
+    "is one trace only, the band is the spread over its weeks drawn again, which counts the season as chance: it is "
+    "much wider than the spread over seeds.",
+    "Fitted: the calibration has used the reference's value. Held out: it has not. Empty: the gates do not say. "
+    "Limits were stated before the scores were computed.",
 )
 
 
@@ -224,7 +225,9 @@ def _trace_section(trace: xr.Dataset) -> str:
             _drawn(lambda: figures.day_decomposition(trace), "The day of the widest swing, by use.")
         )
     if cooled and config is not None:
-        caption = "Cooling answers a step of IT load late and slowly: the time constants of this configuration."
+        caption = (
+            "Cooling answers a step of IT load late and slowly: the time constants of this configuration."
+        )
         blocks.append(parts.figure_image(_step_response(config), caption))
     if config is not None:
         blocks.append(_node_histogram(config))

@@ -60,7 +60,8 @@ def validate(
     """Compare traces with a reference and judge every gate.
 
     Each score is the mean over the traces of a level, with its 95 % band. It is "fitted" where the calibration
-    has used that value of the reference and "held out" where it has not.
+    has used that value of the reference and "held out" where it has not. A reference file is compared over the
+    time that it shares with the traces.
 
     \b
     Examples:
@@ -181,10 +182,14 @@ def print_scores(scores: xr.Dataset, *, everything: bool = False) -> None:
         "verdict",
         "",
     )
-    table = [header, *(_cells(row) for row in shown.to_dict("records"))]
-    widths = [max(len(line[column]) for line in table) for column in range(len(header))]
+    cells = [_cells(row) for row in shown.to_dict("records")]
+    filled = [column for column in range(len(header)) if any(line[column] for line in cells)]
+    table = [tuple(line[column] for column in filled) for line in (header, *cells)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(filled))]
     table.insert(1, tuple("-" * width for width in widths))
     typer.echo(f"{scores.attrs['reference_title']}; gates {scores.attrs['gates']}")
+    if scores.attrs.get("period"):
+        typer.echo(f"step by step: {scores.attrs['period']}")
     for line in table:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     typer.echo(_count(scores))
