@@ -87,6 +87,8 @@ def fit_profile(base: "str | Config", reference: Reference) -> ProfileFit:
     record = {
         "fitted_level": level,
         "fluid_cost": fluid.cost,
+        "hourly_misfit_mw": float(np.sqrt(np.nanmean((to_nodes(hourly_mw) - fluid.busy) ** 2)))
+        * to_nodes.per_node_mw,
         "mean_duration_h": laws.duration_law(duration).moment() / 60,
         "mean_nodes": laws.nodes_law(nodes).moment(),
         "dispersion_seen": dispersion,

@@ -17,7 +17,7 @@ from hsmdc.errors import InputError
 from .curves import hourly_curves
 from .marginal import load_duration_curve
 from .references import Reference
-from .series import Floats, as_series, averaged
+from .series import Floats, as_series, averaged, step_words
 from .style import (
     BEHIND,
     MODEL_COLOUR,
@@ -50,7 +50,7 @@ def marginals(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
             if theirs is None or not all("hourly" in member for member in group):
                 _band(axes, group[0]["power"].values, _stack(group, "density"), "model")
                 _mark_statistics(axes, reference, level)
-                axes.set_title(_titled(level, f"step {_step_words(float(group[0].attrs['step_s']))}"))
+                axes.set_title(_titled(level, f"step {step_words(float(group[0].attrs['step_s']))}"))
             else:
                 edges = _edges(group[0]["power"].values)
                 ours = np.stack([_density(member["hourly"].values, edges) for member in group])
@@ -132,7 +132,7 @@ def week_percentiles(members: Sequence[xr.Dataset], reference: Reference) -> Fig
         figure, axes = _single(2.8)
         low, median, high = (theirs.sel(percentile=q).values for q in (10.0, 50.0, 90.0))
         axes.fill_between(days, low, high, color="#bbbbbb", lw=0, label="reference, 10th to 90th percentile")
-        axes.plot(days, median, label="reference, median", **BEHIND)
+        axes.plot(days, median, color=REFERENCE_COLOUR, lw=2.2, label="reference, median")
         for q, style, label in ((90.0, ":", "10th, 90th percentile"), (10.0, ":", ""), (50.0, "-", "median")):
             power = ours.sel(percentile=q)
             name = f"model, seed {found[0].attrs['seed']}, {label}" if label else None
@@ -175,7 +175,7 @@ def ramp_sizes(members: Sequence[xr.Dataset], reference: Reference) -> Figure:
             sizes, share = _stack(group, "ramp_size").mean(axis=0), group[0]["ramp_exceedance"].values
             panels[0].plot(sizes, share, label=at_level("model", level), **level_style(index))
         steps = sorted({float(group[0].attrs["step_s"]) for group in levels.values()})
-        panels[0].set_title(f"from step to step ({', '.join(map(_step_words, steps))})")
+        panels[0].set_title(f"from step to step ({', '.join(map(step_words, steps))})")
         for level, series in hourly:
             panels[-1].set_title("hourly means, from hour to hour")
             panels[-1].plot(*_exceedance(series.values), label=at_level("reference", level), **BEHIND)
@@ -446,13 +446,6 @@ def _liveliest_day(trace: xr.Dataset) -> str:
     days = trace["it_power"].to_series().resample("1D")
     swing = days.max() - days.min()
     return str(swing.index[int(np.nanargmax(swing.to_numpy()))].date())
-
-
-def _step_words(step_s: float) -> str:
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if step_s >= size:
-            return f"{step_s / size:g} {unit}"
-    return f"{step_s:g} s"
 
 
 def _date_axis(axes: Axes) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from hsmdc.errors import InputError
 
 from .references import Reference
-from .series import Series, as_series, averaged, common
+from .series import Series, as_series, averaged, common, step_words
 
 SHORTEST_SHARE = 0.9
 """A trace shorter than this share of the reference's period says little of statistics over the whole of it."""
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
         if not self.shared:
             return f"the trace and the reference share no time: {_span(self.ours)} and {_span(self.theirs)}"
         steps = int((~np.isnan(self.ours.values)).sum())
-        return f"{_span(self.ours)}, {steps} steps of {self.ours.step_s:g} s"
+        return f"{_span(self.ours)}, {steps} steps of {step_words(self.ours.step_s)}"
 
 
 def pair_with(power: Series, reference: Reference, level: float) -> Pair:

@@ -45,6 +45,14 @@ class Series(NamedTuple):
         return np.asarray(self.start.astype("datetime64[ns]") + offsets.astype("timedelta64[ns]"))
 
 
+def step_words(step_s: float) -> str:
+    """A step in words: "1 h", "15 min", "0.1 s"."""
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if step_s >= size:
+            return f"{step_s / size:g} {unit}"
+    return f"{step_s:g} s"
+
+
 def as_series(power: xr.DataArray, name: str = "the trace") -> Series:
     """Place a labelled power trace on its regular grid.
 

@@ -88,7 +88,7 @@ def test_a_users_reference_file_is_the_yardstick(year_nc, tmp_path, nlr):
     assert done.returncode == 0
     assert done.stdout.startswith("metered; gates generic")
     assert "W1 of power [MW]" in done.stdout
-    assert "step by step: 2018-01-01 to 2018-12-31, 8760 steps of 3600 s" in done.stdout
+    assert "step by step: 2018-01-01 to 2018-12-31, 8760 steps of 1 h" in done.stdout
     assert "paper's model" not in done.stdout  # a user's gates name none
     assert "held out" not in done.stdout  # nobody said what was fitted
 

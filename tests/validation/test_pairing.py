@@ -61,7 +61,7 @@ def test_hours_that_start_within_the_hour_are_matched(shift_min):
 def test_the_report_of_a_comparison_says_over_what():
     year = minutes(hours("2018-01-01", 365))
     quarter = reference_from_series(REFERENCES["a quarter"], name="quarter")
-    assert validate(year, quarter).attrs["period"] == "2018-04-01 to 2018-06-30, 2184 steps of 3600 s"
+    assert validate(year, quarter).attrs["period"] == "2018-04-01 to 2018-06-30, 2184 steps of 1 h"
     other = reference_from_series(hours("2021-01-01", 365), name="other")
     assert validate(year, other).attrs["period"].startswith("the trace and the reference share no time")
 
