@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_figure, check_output
+from hsmdc.cli.common import Force, Quiet, check_figure, check_output, command_line
 
 
 def node(
@@ -43,6 +43,7 @@ def node(
         site, duration=duration, step=step, seed=seed, workload=workload, phases=phases,
         sample=sample,  # type: ignore[arg-type]  # checked where it is used
     )  # fmt: skip
+    data.attrs["history"] = command_line()
     if output is not None:
         save_trace(data, output, force=force)
     if figure is not None:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_distinct, check_figure, check_output, progress_bar
+from hsmdc.cli.common import (
+    Force,
+    Quiet,
+    check_distinct,
+    check_figure,
+    check_output,
+    command_line,
+    progress_bar,
+)
 
 
 def resolve(
@@ -72,6 +80,7 @@ def resolve(
             threads=threads or len(os.sched_getaffinity(0)),
             force=force,
             resume=resume,
+            history=command_line(),
             progress=progress,
         )
     if not quiet:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from hsmdc.kernels.chain import STATES
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_STATE_NAMES = ("peak surge", "light compute", "base", "checkpoint idle", "all-reduce dip")
 _STATE_COLOURS = ("#d95f02", "#e6ab02", "#999999", "#7570b3", "#1b9e77")
 
 
@@ -24,7 +23,7 @@ def node_figure(node: xr.Dataset, path: str | Path, *, tdp_w: float) -> None:
     figure = Figure(figsize=(11, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
     left.step(seconds, power_w / tdp_w, where="post", color="0.25", linewidth=0.7)
-    for number, (name, colour) in enumerate(zip(STATES, _STATE_COLOURS, strict=True)):
+    for number, (name, colour) in enumerate(zip(_STATE_NAMES, _STATE_COLOURS, strict=True)):
         left.fill_between(
             seconds, 0.0, 1.0, where=state == number, step="post", color=colour, alpha=0.18, linewidth=0,
             transform=left.get_xaxis_transform(), label=name,

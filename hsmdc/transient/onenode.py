@@ -29,8 +29,10 @@ _BYTES_PER_STEP = 40
 
 STATE_ATTRIBUTES = {
     "long_name": "state of the node at the beginning of the step",
-    "flag_values": np.arange(len(STATES), dtype=np.int8),
-    "flag_meanings": " ".join(STATES),
+    "flag_values": np.arange(-1, len(STATES), dtype=np.int8),
+    "flag_meanings": " ".join(["outside", *STATES]),
+    "comment": "ps peak surge, lc light compute, ba base, ci checkpoint idle, ar all-reduce dip; "
+    "outside: set-up and shut-down",
 }
 
 

@@ -40,6 +40,7 @@ def save_window(
     threads: int = 1,
     force: bool = False,
     resume: bool = False,
+    history: str = "",
     progress: Progress | None = None,
 ) -> Summary:
     """Resolve a window into a netCDF file, in float32, computing the next stretch while one is written.
@@ -48,6 +49,7 @@ def save_window(
     ----------
     force : replace a file of that name
     resume : go on where an interrupted run of the same window stopped
+    history : what made the window; a further line of the trace's own history
     others : as in `resolve`
 
     Returns
@@ -80,6 +82,8 @@ def save_window(
         seen: list[Summary] = []
         for part in _ahead(parts):
             part.attrs["precision"] = PRECISION
+            if history:
+                part.attrs["history"] = "\n".join([*part.attrs.get("history", "").splitlines(), history])
             writer.append(part)
             done += part.sizes["time"]
             seen.append(_summary(part))

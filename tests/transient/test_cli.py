@@ -43,6 +43,9 @@ def test_resolve_writes_the_window_in_single_precision(
         np.testing.assert_array_equal(window["it_power"], expected["it_power"].astype(np.float32))
         assert "float32" in window.attrs["precision"]
         assert window.attrs["resolved_synchrony"] == "job"
+        made, resolved = window.attrs["history"].splitlines()
+        assert made == small_trace.attrs["history"]
+        assert resolved.startswith("hsmdc ")
 
 
 def test_node_writes_and_draws(tmp_path: Path) -> None:
@@ -54,6 +57,7 @@ def test_node_writes_and_draws(tmp_path: Path) -> None:
     assert "<svg" in figure.read_text()
     with hsmdc.open_trace(out) as node:
         assert set(node.data_vars) == {"node_power", "state"}
+        assert node.attrs["history"].startswith("hsmdc ")
 
 
 def test_node_shares_of_time_add_up_with_phases() -> None:

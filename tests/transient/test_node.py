@@ -148,5 +148,6 @@ def test_the_file_keeps_the_states(config: Config, tmp_path) -> None:  # type: i
     hsmdc.save_trace(node, tmp_path / "node.nc")
     with hsmdc.open_trace(tmp_path / "node.nc") as opened:
         np.testing.assert_array_equal(opened["state"], node["state"])
-        assert opened["state"].attrs["flag_meanings"] == "ps lc ba ci ar"
+        assert opened["state"].attrs["flag_meanings"] == "outside ps lc ba ci ar"
+        assert opened["state"].attrs["flag_values"].tolist() == [-1, 0, 1, 2, 3, 4]
         assert from_toml(opened.attrs["config"]) == config
