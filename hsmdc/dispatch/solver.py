@@ -120,6 +120,7 @@ class Problem:
             "mip_rel_gap": float(options.gap),
             "random_seed": int(options.seed),
             "threads": int(options.threads),
+            "parallel": "off" if options.threads == 1 else "choose",
             "time_limit": float("inf") if options.time_limit_s is None else float(options.time_limit_s),
         }
         for key, value in settings.items():
