@@ -119,7 +119,7 @@ def _validate(folder: Path, year: xr.Dataset) -> tuple[str, xr.Dataset, list[xr.
 def _dispatch(folder: Path, year: xr.Dataset) -> xr.Dataset:
     from hsmdc.dispatch import load_case, save_schedule, solve
 
-    schedule: xr.Dataset = solve(load_case(_CASE), "S6", trace=year, day="2018-07-04")
+    schedule: xr.Dataset = solve(load_case(_CASE), "S6", trace=year, day="2018-07-04", time_limit_s=60.0)
     save_schedule(schedule, folder / "dispatch.nc", force=True)
     return schedule
 
