@@ -8,6 +8,8 @@ minute, the lag would pass on reduced by more than its period over 2πτ: below 
 import numpy as np
 from numpy.typing import NDArray
 
+from hsmdc.kernels.cooling import lag_states
+
 Floats = NDArray[np.float64]
 
 
@@ -47,9 +49,7 @@ class FineLag:
         """State at the beginning of every interval."""
         forced = to_end[1] * self._older + to_end[2] * self._newer
         state = np.empty(len(forced))
-        state[0] = initial
-        for i in range(len(forced) - 1):
-            state[i + 1] = to_end[0] * state[i] + forced[i]
+        lag_states(forced, float(to_end[0]), initial, state)
         return state
 
     def shape(self, first: int, last: int) -> Floats:

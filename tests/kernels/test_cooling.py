@@ -76,3 +76,11 @@ def test_energy_is_delayed_not_lost() -> None:
     drive = np.r_[1.0, np.random.default_rng(2).uniform(0, 3, 200), np.full(3000, 1.0)]
     mean, _ = lag(drive, 60.0, 900.0, 90.0)
     assert mean.sum() == pytest.approx(drive.sum(), rel=1e-10)
+
+
+def test_states_are_the_recursion_scipy_filters():
+    forced = np.random.default_rng(5).uniform(0.0, 1.0, 500)
+    state = np.empty(500)
+    cooling.lag_states(forced, 0.8, 3.0, state)
+    after, _ = signal.lfilter([1.0], [1.0, -0.8], forced, zi=[0.8 * 3.0])
+    np.testing.assert_allclose(state, np.concatenate([[3.0], after[:-1]]), rtol=1e-14)
