@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output, command_line
+from hsmdc.cli.common import Force, Quiet, check_distinct, check_output, command_line
 
 
 def simulate(
@@ -38,6 +38,8 @@ def simulate(
       hsmdc simulate site.toml --base-rate 2.5 --start 2028-01-01 --duration 366D -o leap.nc
       hsmdc simulate nlr-colocation-10mw --jobs log.swf.gz -o replay.nc
     """
+    if jobs is not None:
+        check_distinct(output, jobs)
     check_output(output, force=force)
     from hsmdc.jobs import read_jobs
     from hsmdc.simulation import simulate as run

@@ -106,3 +106,11 @@ def test_fitting_a_log_refuses_what_it_cannot_use(mistake) -> None:
     Path("log.swf").write_text(HEADER + "".join(job(i, i * 100, 600 + i, 1 + i % 4) for i in range(1, 61)))
     mistake("calibrate", "jobs", "log.swf", "--batch-gap", "nan", words=("batch_gap_s = nan", "0 or more"))
     mistake("calibrate", "jobs", "log.swf", "--utc-offset", "99", words=("utc_offset_h = 99", "-14 and 14"))
+
+
+def test_the_log_itself_is_never_overwritten(mistake) -> None:
+    Path("log.swf").write_text(HEADER + job(1, 0, 600, 10))
+    mistake(
+        "simulate", NLR, "--jobs", "log.swf", "-o", "log.swf", "--force", words=("is the file to be read",)
+    )
+    assert Path("log.swf").read_text().startswith("; Version")
