@@ -48,8 +48,6 @@ class Steps(NamedTuple):
 
     rise_s: Floats
     fall_s: Floats
-    high_w: float
-    low_w: float
 
     @property
     def low_s(self) -> Floats:
@@ -199,7 +197,7 @@ def find_steps(telemetry: Telemetry) -> Steps:
             f"the trace shows {count} steps between {low:.0f} and {high:.0f} W per node; a fit needs "
             f"{_FEWEST_STEPS}: give a synchronous job's training phase, at 5 Hz or more"
         )
-    return Steps(rise[:count], fall[:count], high, low)
+    return Steps(rise[:count], fall[:count])
 
 
 def _two_levels(power_w: Floats) -> tuple[float, float]:

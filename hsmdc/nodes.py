@@ -35,11 +35,6 @@ class StationaryLaw(NamedTuple):
     level_w: Floats
     mean_w: float
 
-    @property
-    def transitions_per_s(self) -> float:
-        """State changes per second."""
-        return float(1.0 / (self.embedded @ self.mean_sojourn_s))
-
 
 class NodeTables(NamedTuple):
     """What the kernels need of a node layer; the first axis of the arrays is the workload."""

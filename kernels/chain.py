@@ -80,14 +80,6 @@ _SOJOURN_BITS = np.uint64(0x3FFFFF)
 _SOJOURN_SHIFT = 23
 
 
-def admissible() -> NDArray[np.bool_]:
-    """The mask of bulk-synchronous transitions, rows and columns in the order of `STATES`."""
-    mask = np.zeros((5, 5), np.bool_)
-    for state, successors in enumerate(SUCCESSORS):
-        mask[state, list(successors)] = True
-    return mask
-
-
 # The two stationary vectors are set-up, once per workload: compiling a 5 by 5 solve would take four seconds.
 
 
