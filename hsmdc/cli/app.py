@@ -18,7 +18,14 @@ from hsmdc.cli import (
 
 app = typer.Typer(
     name="hsmdc",
-    help="Electrical load of AI data centres from first causes.",
+    help="""Electrical load of AI data centres from first causes.
+
+    \b
+    Examples:
+      hsmdc demo -o out
+      hsmdc simulate nlr-colocation-10mw --utilization 0.6 -o year.nc
+      hsmdc simulate --help
+    """,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -19,7 +19,9 @@ def occupancy(
     config: Annotated[str, typer.Argument(help="Preset name or TOML file.")],
     utilization: Annotated[float, typer.Option(help="Target mean share of nodes in use.")],
     start: Annotated[str | None, typer.Option(help="First minute, UTC. [default: 2018-01-01]")] = None,
-    duration: Annotated[str | None, typer.Option(help="[default: 365D]")] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length of the trial runs: 365D, 30D … [default: 365D]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Master seed.")] = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +45,12 @@ def occupancy(
 
 @app.command()
 def profile(
-    reference: Annotated[str, typer.Option(help="Shipped reference, or a file of hourly IT power.")],
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="Shipped reference, or a .csv, .nc or .parquet file of hourly IT power against time (UTC)."
+        ),
+    ],
     base: Annotated[
         str, typer.Option(help="Configuration that gives nodes, rated power, cooling.")
     ] = "paper",
@@ -52,7 +59,7 @@ def profile(
         typer.Option(help="Mean share of nodes in use over a file's period; needed with a file."),
     ] = None,
     jobs_per_day: Annotated[
-        float | None, typer.Option(help="Jobs per day over a file's period; needed too.")
+        float | None, typer.Option(help="Jobs per day over a file's period; needed with a file.")
     ] = None,
     column: Annotated[str | None, typer.Option(help="Power column of a file.")] = None,
     allow_missing: Annotated[
@@ -62,7 +69,9 @@ def profile(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Calibrate arrivals, jobs and residual to a year of power: a whole preset, in a minute or two.
+    """Calibrate a whole preset to a year of power.
+
+    Finds arrivals, jobs and the minute residual, in a minute or two.
 
     \b
     Examples:
@@ -88,18 +97,21 @@ def profile(
 def jobs(
     log: Annotated[Path, typer.Argument(help="Job log: SWF or CSV, may be gzipped.")],
     base: Annotated[
-        str | None, typer.Option(help="Configuration the jobs go into; wider jobs are left out.")
+        str | None,
+        typer.Option(help="Configuration the jobs go into; wider jobs are left out. [default: none]"),
     ] = None,
     utc_offset: Annotated[float, typer.Option(help="Local time of the site minus UTC, hours.")] = 0.0,
     batch_gap: Annotated[
         float, typer.Option(help="Jobs of one user this close after one another are a batch, seconds.")
     ] = 60.0,
-    gpus_per_node: Annotated[int, typer.Option(help="For CSV logs that count GPUs.")] = 8,
+    gpus_per_node: Annotated[int, typer.Option(help="For CSV logs that count GPUs, not nodes.")] = 8,
     output: _Output = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fit durations, node counts, batches and the daily and weekly rhythm to a job log.
+    """Fit arrivals and jobs to a job log.
+
+    Finds durations, node counts, batches and the daily and weekly rhythm.
 
     \b
     Example:
@@ -141,7 +153,9 @@ def telemetry(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fit the node chain and the phases of a job to a measured power trace of one training job.
+    """Fit a workload to the measured power of a training job.
+
+    Finds the node chain and the phases before and after it.
 
     \b
     Examples:

@@ -1,5 +1,6 @@
 """What the commands share: progress, options, words for the terminal."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -97,6 +98,12 @@ def write_text(path: Path | None, text: str, *, force: bool) -> None:
     partial = path.with_name(path.name + ".part")
     partial.write_text(text, "utf-8")
     partial.replace(path)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # on Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def command_line() -> str:

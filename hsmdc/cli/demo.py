@@ -29,7 +29,9 @@ def demo(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate a year at 60 %, resolve an hour at 100 ms, validate, plan a training day, write a report.
+    """Run all of it once, in about a minute, and write a report.
+
+    A year at 60 %, an hour of it at 100 ms, validation, a day of LLM training planned on it.
 
     \b
     Example:

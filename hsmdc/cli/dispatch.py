@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_output, progress_bar
 from hsmdc.cli.dispatch_report import percent, print_hedge, print_scenarios, print_schedule, print_sweep
 
 if TYPE_CHECKING:
@@ -95,7 +95,13 @@ def dispatch(
         int | None, typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15.")
     ] = None,
     method: Annotated[Method, typer.Option(help="milp proves a gap; heuristic is quick.")] = Method.milp,
-    gap: Annotated[float | None, typer.Option(min=0.0, help="Relative gap at which to stop.")] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Relative gap at which to stop. [default: 1e-5, S3 5e-4; sweeps 1e-4; rolling, hedging 1e-3]",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(min=0.0, help="Seconds per solve; then the best schedule so far, with its gap."),
@@ -107,7 +113,9 @@ def dispatch(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Plan tomorrow's LLM pre-training at least cost, without breaking checkpoints.
+    """Plan a day of LLM pre-training at least cost.
+
+    Checkpoints stay whole, and every GPU mode can run; grid, renewables and battery follow.
 
     \b
     Examples:
@@ -131,7 +139,8 @@ def dispatch(
         trace=trace,
         execute=execute,
     )
-    _check_outputs(output, execute, force=force)
+    for path in (output, execute):
+        check_output(path, force=force)
     from hsmdc.dispatch import load_case
 
     loaded = load_case(case, day=day if trace is None else None)
@@ -161,7 +170,7 @@ def dispatch(
     if execute is not None:
         executed = _execute(result, traces[0], execute, seed, force=force, quiet=quiet)
         drawn |= {} if figures is None else {"execution": _execution_figure(result, executed)}
-    _write(loaded, result, drawn, output, figures, force=force, quiet=quiet)
+    _write(result, drawn, output, figures, force=force, quiet=quiet)
 
 
 def _list_cases(*, asked: bool) -> None:
@@ -194,16 +203,6 @@ def _check_choice(**given: Any) -> None:
         )
     if given["window"] is not None and given["trace"] is not None:
         raise ConfigError("--window takes the case's own profiles; leave --trace out")
-
-
-def _check_outputs(*paths: Path | None, force: bool) -> None:
-    from hsmdc.errors import InputError
-
-    for path in paths:
-        if path is not None and path.exists() and not force:
-            raise InputError(f"{path} exists; use --force to overwrite it, or another name")
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InputError(f"folder {path.resolve().parent} does not exist; make it first")
 
 
 def _open(paths: list[Path] | None) -> list[xr.Dataset]:
@@ -366,7 +365,6 @@ def _execution_figure(schedule: xr.Dataset, executed: xr.Dataset) -> Figure:
 
 
 def _write(
-    case: Case,
     result: xr.Dataset,
     drawn: dict[str, Any],
     output: Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_folder, command_line, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_folder, command_line, progress_bar, usable_cores
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,21 +24,23 @@ def ensemble(
     ] = None,
     base_rate: Annotated[float | None, typer.Option(help="λ0, arrival events per minute, instead.")] = None,
     start: Annotated[str | None, typer.Option(help="First minute, UTC. [default: 2018-01-01]")] = None,
-    duration: Annotated[str | None, typer.Option(help="[default: 365D]")] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length of each run: 365D, 30D … [default: 365D]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Master seed of the ensemble.")] = 0,
     threads: Annotated[int, typer.Option(help="Runs at a time; 0 takes all cores.")] = 0,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate many years with one λ0 and keep peaks, ramps and load-duration curves of each.
+    """Simulate many years with one λ0; keep what varies.
+
+    Of each run: peaks, means, ramps and the load-duration curve.
 
     \b
     Example:
       hsmdc ensemble nlr-colocation-10mw --members 100 --utilization 0.6 -o hundred-years/
     """
     check_folder(output, _FILES, force=force)
-    import os
-
     from hsmdc.montecarlo import ensemble as run
 
     with progress_bar("simulating", quiet=quiet) as tick:
@@ -50,7 +52,7 @@ def ensemble(
             start=start,
             duration=duration,
             seed=seed,
-            threads=threads or len(os.sched_getaffinity(0)),
+            threads=threads or usable_cores(),
             progress=tick,
         )
     for name, write in zip(_FILES, (_write_netcdf, _write_csv), strict=True):

@@ -11,8 +11,8 @@ from hsmdc.cli.common import Force, Quiet, check_figure, check_output, command_l
 def node(
     config: Annotated[str, typer.Argument(help="Preset name or TOML file.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="netCDF file to write.")] = None,
-    duration: Annotated[str, typer.Option(help="A whole number of steps.")] = "60s",
-    step: Annotated[str, typer.Option(help="1ms or more.")] = "20ms",
+    duration: Annotated[str, typer.Option(help="Length: 60s, 30min …; a whole number of steps.")] = "60s",
+    step: Annotated[str, typer.Option(help="Length of a step: 1ms or more.")] = "20ms",
     workload: Annotated[
         str | None,
         typer.Option(help="pretraining, finetune-lora, checkpoint-heavy … [default: as configured]"),

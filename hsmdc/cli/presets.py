@@ -8,7 +8,7 @@ import typer
 def presets(
     name: Annotated[str | None, typer.Argument(help="Show one preset's record of origin.")] = None,
 ) -> None:
-    """List the shipped presets of sites and workloads, or show where a site comes from.
+    """List the shipped presets, or show where one comes from.
 
     \b
     Examples:

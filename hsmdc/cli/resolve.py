@@ -13,6 +13,7 @@ from hsmdc.cli.common import (
     check_output,
     command_line,
     progress_bar,
+    usable_cores,
 )
 
 
@@ -20,8 +21,12 @@ def resolve(
     trace: Annotated[Path, typer.Argument(help="Trace with its job table, as `hsmdc simulate` writes it.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Window to write (netCDF, float32).")],
     start: Annotated[str | None, typer.Option(help="First label, UTC. [default: the trace's first]")] = None,
-    duration: Annotated[str | None, typer.Option(help="10min, 1h, 1D … [default: to the end]")] = None,
-    step: Annotated[str, typer.Option(help="1ms or more; it must divide the trace's step.")] = "100ms",
+    duration: Annotated[
+        str | None, typer.Option(help="Length: 10min, 1h, 1D … [default: to the end]")
+    ] = None,
+    step: Annotated[
+        str, typer.Option(help="Length of a step: 1ms or more; it must divide the trace's step.")
+    ] = "100ms",
     synchrony: Annotated[
         str | None,
         typer.Option(
@@ -30,7 +35,11 @@ def resolve(
     ] = None,
     sample: Annotated[str, typer.Option(help="mean over each step, or instant at its label.")] = "mean",
     minutes: Annotated[
-        str, typer.Option(help="trace: keep the trace's minute means; free: let the nodes make them.")
+        str,
+        typer.Option(
+            help="trace: keep the trace's minute means; free: let the nodes make them; auto: trace where the "
+            "trace has a residual or meets its ceiling."
+        ),
     ] = "auto",
     threads: Annotated[int, typer.Option(help="Threads; 0 takes all cores. The bytes do not change.")] = 0,
     figure: Annotated[
@@ -44,7 +53,7 @@ def resolve(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Resolve a window of a trace at 1 ms or more: the same jobs, moment by moment.
+    """Resolve a window of a trace at 1 ms or more: the same jobs.
 
     \b
     Examples:
@@ -53,8 +62,6 @@ def resolve(
       hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h --metrics -o window.nc
       hsmdc resolve year.nc --start 2018-07-04T12:00 --duration 1h --step 20ms --synchrony node -o fast.nc
     """
-    import os
-
     from hsmdc.cli.grid_table import check_grid_window, grid_table
     from hsmdc.errors import InputError
     from hsmdc.traces import open_trace
@@ -77,7 +84,7 @@ def resolve(
             synchrony=synchrony,  # type: ignore[arg-type]  # checked where it is used
             sample=sample,  # type: ignore[arg-type]
             minutes=minutes,  # type: ignore[arg-type]
-            threads=threads or len(os.sched_getaffinity(0)),
+            threads=threads or usable_cores(),
             force=force,
             resume=resume,
             history=command_line(),
@@ -92,13 +99,14 @@ def resolve(
     if metrics:
         typer.echo(grid_table(output))
     if figure is not None:
-        _draw(output, figure)
+        _draw(output, figure, quiet=quiet)
 
 
-def _draw(path: Path, figure: Path) -> None:
+def _draw(path: Path, figure: Path, *, quiet: bool) -> None:
     from hsmdc.traces import open_trace
     from hsmdc.transient.figures import window_figure
 
     with open_trace(path) as window:
         window_figure(window.isel(time=slice(0, round(600 / window.attrs["step_s"]))), figure)
-    typer.echo(f"{figure}: the first ten minutes")
+    if not quiet:
+        typer.echo(f"{figure}: the first ten minutes")

@@ -20,9 +20,13 @@ def simulate(
     jobs: Annotated[
         Path | None, typer.Option(help="Job log to replay instead (SWF or CSV, may be .gz).")
     ] = None,
-    gpus_per_node: Annotated[int, typer.Option(help="For CSV logs that count GPUs.")] = 8,
-    start: Annotated[str | None, typer.Option(help="First minute, UTC. [default: 2018-01-01]")] = None,
-    duration: Annotated[str | None, typer.Option(help="365D, 1D, 6h … [default: 365D]")] = None,
+    gpus_per_node: Annotated[int, typer.Option(help="For CSV logs that count GPUs, not nodes.")] = 8,
+    start: Annotated[
+        str | None, typer.Option(help="First minute, UTC. [default: 2018-01-01, or the log's]")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length: 365D, 1D, 6h … [default: 365D, or all of the log]")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Master seed; the same seed gives the same bytes.")] = 0,
     no_jobs: Annotated[
         bool, typer.Option("--no-jobs", help="Leave the job table out (no resolve later).")

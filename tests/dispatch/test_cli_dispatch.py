@@ -48,7 +48,7 @@ def test_plan_with_files(tmp_path: Path) -> None:
         "modes.png",
         "progress.png",
     ]
-    assert "use --force" in complaint("aidc-2048", "-o", tmp_path / "s.nc")
+    assert "with --force" in complaint("aidc-2048", "-o", tmp_path / "s.nc")
 
 
 def test_scenarios_beside_the_published() -> None:
@@ -173,7 +173,7 @@ def test_help_has_examples() -> None:
         (["aidc-2048", "--sweep", "all", "--values", "1"], "--values belong to one --sweep"),
         (["aidc-2048", "--sweep", "gpus", "--values", "a"], "must be numbers with commas between"),
         (["aidc-2048", "--slot", "7"], "slots of 1.0 h cannot be cut"),
-        (["aidc-2048", "-o", "no/such/folder/x.nc"], "does not exist; make it first"),
+        (["aidc-2048", "-o", "no/such/folder/x.nc"], "no folder no/such/folder; create it first"),
     ],
 )
 def test_mistakes_end_in_one_line(words: list[str], message: str) -> None:
