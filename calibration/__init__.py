@@ -1,3 +1,5 @@
+"""Parameters from data: base rate, whole profile, job log, node telemetry. Names are imported on first use."""
+
 if not __name__.startswith("hsmdc."):
     raise ImportError(
         "this folder is the package 'hsmdc.calibration'; install the project (pip install -e .) and "
@@ -14,7 +16,7 @@ _HOMES = {
     "fit_telemetry": "hsmdc.calibration.telemetry",
 }
 
-__all__ = ["fit_jobs", "fit_occupancy", "fit_profile", "fit_telemetry"]
+__all__ = [*_HOMES]
 
 if TYPE_CHECKING:
     from hsmdc.calibration.jobs import fit_jobs as fit_jobs

@@ -93,6 +93,7 @@ class FluidModel:
         return self.through_queue(inflow, unknowns, self.capacity), inflow
 
     def through_queue(self, inflow: Floats, unknowns: Floats, capacity: float) -> Floats:
+        """Busy nodes by step for an inflow [nodes per step] into a FIFO queue before `capacity` nodes."""
         busy = np.empty(inflow.size)
         fluid_fifo(inflow, self._survival(unknowns), capacity, busy)
         return busy

@@ -101,6 +101,7 @@ class _Search:
         self.best = OccupancyFit(math.nan, -math.inf, 0)
 
     def little_guess(self) -> float:
+        """λ0 [events/min] by Little's law: busy nodes over node-minutes per event. Exact without a queue."""
         per_event = laws.node_ticks_per_event(self.config.arrivals.batch, self.config.jobs)
         return self.target * self.config.site.nodes / (per_event * float(self.shape.mean()))
 

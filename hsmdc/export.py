@@ -104,13 +104,16 @@ class _Job(NamedTuple):
 
     @property
     def steps(self) -> int:
+        """Steps of the trace."""
         return int(self.trace.sizes["time"])
 
     @property
     def step_s(self) -> float:
+        """Length of a step [s]."""
         return float(self.trace.attrs["step_s"])
 
     def blocks(self) -> Iterator[_Block]:
+        """The chosen series in blocks, each checked against the schema."""
         start = self.trace["time"].values[0]
         series = self.trace.drop_dims("job", errors="ignore")
         for first in range(0, self.steps, _BLOCK_STEPS):
@@ -125,6 +128,7 @@ class _Job(NamedTuple):
             self.progress(min(first + _BLOCK_STEPS, self.steps), self.steps)
 
     def about(self) -> str:
+        """One line for the head of a file: what, in which units, from when."""
         start = np.datetime_as_string(self.trace["time"].values[0], unit="s")
         what = ", ".join(f"{name} [{schema.VARIABLES[name].units}]" for name in self.names)
         return f"hsmdc {__version__}: {what}, mean over {self.step_s:g} s from {start} UTC"

@@ -258,7 +258,12 @@ def schedule(
     duration: NDArray[np.integer],
     total_nodes: int,
 ) -> NDArray[np.integer]:
-    """Start ticks of jobs sorted by arrival, 1 ≤ nodes ≤ total_nodes, duration ≥ 1; the inputs are trusted.
+    """Start ticks of jobs, in the type of `arrival`, shape (jobs,).
+
+    Parameters
+    ----------
+    arrival, nodes, duration : integer arrays (jobs,)
+        Ticks, nodes, ticks; sorted by arrival, 1 ≤ nodes ≤ total_nodes, duration ≥ 1: trusted, not checked.
 
     Raises
     ------

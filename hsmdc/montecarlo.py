@@ -94,7 +94,7 @@ def member_seed(seed: int, member: int) -> int:
 
 
 def member_summary(config: Config, span: Span, base_rate: float, seed: int) -> xr.Dataset:
-    """One member, reduced to its figures; no trace is kept."""
+    """One member, reduced to its figures; no trace is kept. `base_rate` is λ0 [events/min]."""
     shape = profiles.rate_shape(config.arrivals, config.site.utc_offset_h, span.first, span.total)
     run = facility.generate_schedule(config, span, shape, base_rate, seed)
     series = minute_series(config, span, run, seed)

@@ -26,7 +26,10 @@ _LANE_UNITS = 65536
 
 
 class StationaryLaw(NamedTuple):
-    """The long-run law of one workload on one site; arrays run over ps, lc, ba, ci, ar."""
+    """The long-run law of one workload on one site; arrays are float64 (5,) over ps, lc, ba, ci, ar.
+
+    `offset` is a share of `mean_w`; `level_w` are the mean powers of a node in the states [W].
+    """
 
     embedded: Floats
     time_share: Floats
@@ -52,6 +55,11 @@ def stationary_law(workload: Workload, site: Site) -> StationaryLaw:
 
     A state's mean level is mean_w·(1 + sgn·δ̄ − offset) with offset = Σ share·sgn·δ̄, so that the
     time-weighted mean is mean_w whatever the table.
+
+    Raises
+    ------
+    InputError
+        A deviation takes the power of a state below zero.
     """
     matrix = np.array(workload.transitions, dtype=np.float64)
     sojourn = np.array([0.5 * (s.sojourn_s[0] + s.sojourn_s[1]) for s in workload.states])

@@ -27,10 +27,12 @@ class Span(NamedTuple):
 
     @property
     def first(self) -> np.datetime64:
+        """The first simulated minute, spin-up included, UTC."""
         return self.start - np.timedelta64(self.spin_up, "m")
 
     @property
     def total(self) -> int:
+        """Minutes simulated, spin-up included."""
         return self.minutes + self.spin_up
 
 

@@ -48,6 +48,7 @@ class Grid(NamedTuple):
         return cls(int(first), round(float(part.attrs["step_s"]) * 1e9))
 
     def label_ns(self, step: int) -> int:
+        """Label of a step [ns since 1970]."""
         return self.start_ns + step * self.step_ns
 
     @property
@@ -142,7 +143,13 @@ class TraceWriter:
             raise
 
     def append(self, part: xr.Dataset) -> None:
-        """Add the next stretch; it must begin where the last one ended. The first one brings the job table."""
+        """Add the next stretch; it must begin where the last one ended. The first one brings the job table.
+
+        Raises
+        ------
+        InputError
+            A stretch that breaks the schema or does not follow, or a file that cannot be written.
+        """
         schema.validate_trace(part)
         grid = Grid.of(part)
         if self._single_precision:

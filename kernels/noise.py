@@ -1,4 +1,4 @@
-"""The Ornstein-Uhlenbeck noise of the node layer, exact at any step.
+"""The Ornstein-Uhlenbeck noise of the node layer (paper section II-C, below eq. 6), exact at any step.
 
 All nodes share one mean-reversion rate θ, so the sum of their noises is itself one such process whose variance
 rate is the sum of the nodes' rates: one recursion for the whole facility (Gillespie 1996 for the exact step).

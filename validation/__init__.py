@@ -1,3 +1,5 @@
+"""Traces held against references: metrics, scores, gates, verdicts and figures."""
+
 if not __name__.startswith("hsmdc."):
     raise ImportError(
         "this folder is the package 'hsmdc.validation'; install the project (pip install -e .) and "

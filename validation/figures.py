@@ -238,6 +238,11 @@ def day_decomposition(trace: xr.Dataset, day: str | None = None) -> Figure:
         With `it_power`, `hvac_power`, `chiller_power`, `auxiliary_power` [MW].
     day : str, optional
         UTC date; the day on which IT power moves most if not given.
+
+    Raises
+    ------
+    InputError
+        A component is missing from the trace.
     """
     parts = ("auxiliary_power", "chiller_power", "hvac_power", "it_power")
     missing = [name for name in parts if name not in trace]

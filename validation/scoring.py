@@ -40,6 +40,7 @@ class _Collector:
         self.bands: bootstrap.Bands = {}
 
     def add(self, name: str, compute: Callable[[], float]) -> None:
+        """Compute a score; what it cannot be computed from becomes its note."""
         if name in self.failed:
             return
         try:
@@ -51,6 +52,7 @@ class _Collector:
         self.values.update(values)
 
     def absent(self, names: list[str], why: str) -> None:
+        """Scores that cannot be assessed."""
         self.notes.update(dict.fromkeys(names, why))
 
     def drop(self, names: list[str], why: str) -> None:
@@ -62,6 +64,7 @@ class _Collector:
         self.absent(names, why)
 
     def fail(self, names: list[str], why: str) -> None:
+        """Scores that are absent by the trace's own fault."""
         self.absent(names, why)
         self.failed.update(names)
 

@@ -283,7 +283,13 @@ class Case(Section):
         return np.asarray(self.profiles.pue or (self.site.pue,) * self.slots, dtype=float)
 
     def task_named(self, task: "str | int | Task") -> Task:
-        """The task of that name or position; a task passes through."""
+        """The task of that name or position; a task passes through.
+
+        Raises
+        ------
+        ConfigError
+            No such task.
+        """
         if isinstance(task, Task):
             return task
         for index, candidate in enumerate(self.task):

@@ -129,6 +129,11 @@ def executed_training(schedule: xr.Dataset, executed: xr.Dataset) -> tuple[Array
     """Hours from the start of the plan and training power [kW] at each step of the executed trace.
 
     Training power is the IT power above that of idle nodes.
+
+    Raises
+    ------
+    InputError
+        The executed trace carries no configuration.
     """
     config = trace_config(executed)
     if config is None:

@@ -74,6 +74,11 @@ def alternate(
     -------
     Found or None
         None if no start led to a schedule that keeps every limit.
+
+    Raises
+    ------
+    ConfigError
+        Restricted mode transitions.
     """
     if any(model.allowed is not None for model in models):
         raise ConfigError("the heuristic knows no restricted mode transitions; take method 'milp'")
@@ -245,7 +250,7 @@ def _shortest_path(model: TaskModel, turn: _Turn, cost: Array) -> Path | None:
         for boundary, due in model.milestones:
             if boundary == tau:
                 value[tau, :due] = np.inf
-    return _trace_back(model, turn, value, choice) if np.isfinite(value[first, 0]) else None
+    return _trace_back(model, turn, choice) if np.isfinite(value[first, 0]) else None
 
 
 def _idle(model: TaskModel, value: Array, choice: Array, tau: int, total: int) -> None:
@@ -257,7 +262,7 @@ def _idle(model: TaskModel, value: Array, choice: Array, tau: int, total: int) -
         value[tau, total], choice[tau, total] = 0.0, -1
 
 
-def _trace_back(model: TaskModel, turn: _Turn, value: Array, choice: Array) -> Path:
+def _trace_back(model: TaskModel, turn: _Turn, choice: Array) -> Path:
     tau, k, path = model.first_slot, 0, []
     end, total = model.milestones[-1].boundary, total_segments(model)
     while tau < end and not (k == total and not model.waiting):

@@ -42,7 +42,16 @@ def memory_gb(case: Case, task: Task, p: Array, q: Array, d: Array) -> Array:
 
 
 def relative_efficiency(case: Case, task: Task, p: Array, q: Array, d: Array) -> Array:
-    """Efficiency of modes (p, q, d) over that of the task's baseline mode."""
+    """Efficiency of modes (p, q, d) over that of the task's baseline mode, dimensionless.
+
+    A product of linear losses in p − 1, q − 1 and √d − 1, floored at 0. The paper (Section III-C) names an efficiency
+    of the mode without giving its form; this one is the project's own.
+
+    Raises
+    ------
+    ConfigError
+        The losses leave the baseline mode nothing.
+    """
     loss = case.efficiency
 
     def shape(p: Array, q: Array, d: Array) -> Array:

@@ -69,6 +69,8 @@ def solve(
 
     Raises
     ------
+    ConfigError
+        An unknown scenario, a battery that is missing, `day` without `trace`, S3 by the heuristic.
     SolverError
         If the case cannot be met (the message says what is short and by how much) or the time limit passed
         before any schedule was found.

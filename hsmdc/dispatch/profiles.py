@@ -55,7 +55,13 @@ class ProfileFile(Section):
         return self
 
     def resolved(self, folder: Path) -> "ProfileFile":
-        """The same with the file's full path: beside the case, else among the shipped cases."""
+        """The same with the file's full path: beside the case, else among the shipped cases.
+
+        Raises
+        ------
+        InputError
+            The file is in neither place.
+        """
         shipped = Path(str(resources.files("hsmdc.dispatch") / "cases" / self.file))
         for path in (folder / self.file, shipped):
             if path.is_file():

@@ -96,7 +96,7 @@ def schedule_dataset(
 ) -> xr.Dataset:
     """Assemble the Dataset of a schedule; see `VARIABLES`."""
     values = (
-        _slot_values(case, battery, runs, power)
+        _slot_values(case, runs, power)
         | _task_values(case, runs, whole=scenario.modes != "ideal")
         | _run_values(runs)
     )
@@ -119,7 +119,7 @@ def _attrs(name: str) -> dict[str, str]:
     return attrs
 
 
-def _slot_values(case: Case, battery: Battery | None, runs: list[Run], power: PowerPlan) -> dict[str, Array]:
+def _slot_values(case: Case, runs: list[Run], power: PowerPlan) -> dict[str, Array]:
     train = task_loads(case, runs)[1].sum(axis=0)
     inference = inference_load(case).it_kw
     utilization = np.array([block.utilization for block in case.deferrable])
@@ -288,7 +288,13 @@ def open_schedule(path: str | Path) -> xr.Dataset:
 
 
 def case_of(schedule: xr.Dataset) -> Case:
-    """The resolved case a schedule was made for, from its attributes."""
+    """The resolved case a schedule was made for, from its attributes.
+
+    Raises
+    ------
+    InputError
+        The Dataset carries no case.
+    """
     import tomllib
 
     from hsmdc.dispatch.case import build_case

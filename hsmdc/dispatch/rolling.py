@@ -93,6 +93,8 @@ def roll(
 
     Raises
     ------
+    ConfigError
+        Scenario S3, or a window of less than a day.
     SolverError
         If a window cannot be met, with the day it starts.
     """

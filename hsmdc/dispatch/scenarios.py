@@ -42,7 +42,13 @@ SCENARIOS = {
 
 
 def scenario_named(scenario: "str | Scenario") -> Scenario:
-    """The scenario of that name; a scenario passes through."""
+    """The scenario of that name; a scenario passes through.
+
+    Raises
+    ------
+    ConfigError
+        No such scenario.
+    """
     if isinstance(scenario, Scenario):
         return scenario
     try:

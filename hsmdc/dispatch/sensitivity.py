@@ -53,6 +53,11 @@ def sweep(
     xarray.Dataset
         Over `value`: the summary figures of `run_scenarios`, `feasible` (0 or 1) and `reason`. Figures of an
         infeasible value are NaN and `reason` says what is short.
+
+    Raises
+    ------
+    ConfigError
+        An unknown parameter, or one without values.
     """
     points = list(DEFAULT_VALUES.get(parameter, ()) if values is None else values)
     if not points:

@@ -67,6 +67,11 @@ def perturbed_profiles(
         Standard deviations of the logarithms.
     correlation_h
         Time over which the autocorrelation falls to 1/e [h].
+
+    Raises
+    ------
+    ConfigError
+        A count below one.
     """
     if count < 1:
         raise ConfigError(f"count = {count}: give at least one outcome")
@@ -103,7 +108,22 @@ def profiles_from_traces(
     scale: Scale = "to-base",
     gpu_power: GpuPower = "trace",
 ) -> tuple[Case, list[Profiles]]:
-    """Outcomes of base load and PUE from the members of an ensemble: the coupled case and one `Profiles` each."""
+    """Outcomes of base load and PUE from the members of an ensemble: the coupled case and one `Profiles` each.
+
+    Parameters
+    ----------
+    case
+        The case.
+    traces
+        Facility traces, one per outcome.
+    day, scale, gpu_power
+        As in `couple`.
+
+    Raises
+    ------
+    InputError
+        No trace, or one that `couple` refuses.
+    """
     if not traces:
         raise InputError("give at least one trace")
     coupled = [couple(case, trace, day=day, scale=scale, gpu_power=gpu_power) for trace in traces]
@@ -153,6 +173,8 @@ def solve_stochastic(
 
     Raises
     ------
+    ConfigError
+        Scenario S3, or weights and probabilities that are none.
     SolverError
         As `solve`.
     """

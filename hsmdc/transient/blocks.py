@@ -41,14 +41,17 @@ class Grid(NamedTuple):
 
     @property
     def steps_per_interval(self) -> int:
+        """Steps in one step of the trace."""
         return self.interval_ns // self.step_ns
 
     @property
     def block_steps(self) -> int:
+        """Steps in a block."""
         return self.block_intervals * self.steps_per_interval
 
     @property
     def block_ns(self) -> int:
+        """Length of a block [ns]."""
         return self.block_intervals * self.interval_ns
 
 

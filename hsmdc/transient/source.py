@@ -66,7 +66,7 @@ def _check_labels(trace: xr.Dataset) -> None:
 
 
 def seed_of(trace: xr.Dataset) -> int:
-    """The master seed a trace was made with."""
+    """The master seed a trace was made with; raises InputError where its attribute is none."""
     text = trace.attrs["seed"]
     try:
         seed = int(text)
@@ -94,7 +94,7 @@ def _finite(trace: xr.Dataset, name: str) -> Floats:
 
 
 def job_nodes_of(trace: xr.Dataset) -> NDArray[np.int32]:
-    """Nodes by job, int32 (job,)."""
+    """Nodes by job, int32 (job,); raises InputError where a job has none."""
     nodes = np.asarray(trace["job_nodes"].values)
     wrong = np.flatnonzero(~(np.isfinite(nodes) & (nodes >= 1)))
     if len(wrong):

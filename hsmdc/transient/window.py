@@ -24,6 +24,7 @@ class Window(NamedTuple):
 
     @property
     def steps(self) -> int:
+        """Number of steps."""
         return self.last - self.first
 
 
@@ -57,7 +58,7 @@ def window_of(trace: xr.Dataset, start: Instant | None, duration: Duration | Non
 
 
 def fine_step_ns(step: Duration) -> int:
-    """A step of 1 ms or more [ns]."""
+    """A step of 1 ms or more [ns]; raises InputError for a shorter one."""
     step_ns = parse_nanoseconds(step, "step")
     if step_ns < SHORTEST_STEP_NS:
         raise InputError(f"step = {step}: must be 1ms or more")
@@ -95,7 +96,13 @@ def whole_steps(span: Duration, step_ns: int, name: str) -> int:
 
 
 def check_memory(steps: int, bytes_per_step: int, mend: str) -> None:
-    """Refuse what cannot be held in memory at once, before the machine stalls on it."""
+    """Refuse what cannot be held in memory at once, before the machine stalls on it.
+
+    Raises
+    ------
+    InputError
+        More bytes than the machine has; `mend` ends the message.
+    """
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # a system that does not tell
