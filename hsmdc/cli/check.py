@@ -29,7 +29,7 @@ def check(
     held = laws.duration_law(site.jobs.duration)
     batch = laws.batch_law(site.arrivals.batch)
     floor, ceiling = site.site.nodes * site.site.idle_w * 1e-6, site.site.nodes * site.site.busy_w * 1e-6
-    typer.echo(f"{site.name}: sound. {site.description}")
+    typer.echo(f"{site.name}: sound. {site.description}".rstrip())
     typer.echo(
         f"  {site.site.nodes} nodes, IT power {floor:.3f} MW idle to {ceiling:.3f} MW with every node busy,"
     )

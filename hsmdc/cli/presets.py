@@ -14,17 +14,19 @@ def presets(
     Examples:
       hsmdc presets
       hsmdc presets nlr-colocation-10mw
+      hsmdc presets finetune-lora
     """
     from hsmdc.config import load_config, preset_names
-    from hsmdc.config.node import workload_names
+    from hsmdc.config.node import load_workload, workload_names
 
     if name is not None:
-        config = load_config(name)
-        typer.echo(f"{config.name}: {config.description}\n\n{config.provenance.strip()}")
+        found = load_workload(name) if name in workload_names() else load_config(name)
+        typer.echo(f"{found.name}: {found.description}\n\n{found.provenance.strip()}")
         return
-    width = max(len(preset) for preset in preset_names())
+    width = max(len(preset) for preset in [*preset_names(), *workload_names()])
+    typer.echo("sites:")
     for preset in preset_names():
-        typer.echo(f"{preset:<{width}}  {load_config(preset).description}")
-    typer.echo(
-        f"\nnode workloads (node.mix[].workload, hsmdc node --workload): {', '.join(workload_names())}"
-    )
+        typer.echo(f"  {preset:<{width}}  {load_config(preset).description}")
+    typer.echo("workloads of nodes (node.mix[].workload, hsmdc node --workload):")
+    for preset in workload_names():
+        typer.echo(f"  {preset:<{width}}  {load_workload(preset).description}")

@@ -121,7 +121,10 @@ def _resolved(where: str, tree: dict[str, Any], seen: tuple[str, ...]) -> dict[s
         base_where, base_tree = _read(name)
     except ConfigError as error:
         raise ConfigError(f"{where}: base: {error}") from None
-    return _overlay(_resolved(base_where, base_tree, (*seen, name)), tree)
+    below = _resolved(base_where, base_tree, (*seen, name))
+    if "name" in tree:  # a site of its own is not what the base's description describes
+        below.pop("description", None)
+    return _overlay(below, tree)
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -124,6 +124,11 @@ def workload_names() -> list[str]:
     return sorted(Path(p.name).stem for p in _WORKLOADS.iterdir() if p.name.endswith(".toml"))
 
 
+def load_workload(name: str) -> Workload:
+    """A shipped workload preset; raises ValueError for a name that is none."""
+    return Workload.model_validate(_preset(name))
+
+
 def _preset(name: str) -> dict[str, Any]:
     if name not in workload_names():
         raise ValueError(f"no workload preset {name!r}; there are: {', '.join(workload_names())}")
@@ -169,7 +174,7 @@ class JobClass(Section):
 
 
 def _pretraining() -> tuple[JobClass, ...]:
-    return (JobClass(workload=Workload.model_validate(_preset("pretraining"))),)
+    return (JobClass(workload=load_workload("pretraining")),)
 
 
 class NodeLayer(Section):

@@ -105,3 +105,12 @@ def test_filled_arrays_keep_their_numbers(numbers: list[float]) -> None:
 
     tree = {"a": numbers, "b": {"rows": [numbers[:3], numbers[:2]]}}
     assert tomllib.loads(dump_toml(tree)) == tree
+
+
+def test_a_site_of_its_own_does_not_bear_the_description_of_its_base() -> None:
+    assert load_config("paper").description
+    assert load_config({"base": "paper", "name": "mine"}).description == ""
+    assert (
+        load_config({"base": "paper", "site": {"nodes": 3000}}).description
+        == load_config("paper").description
+    )
