@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+WORKERS ?= 2
 
 .PHONY: demo test lint bench clean
 
@@ -11,7 +12,7 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels -m "not slow and not statistical"
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
