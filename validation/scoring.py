@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from hsmdc.errors import InputError
 
@@ -68,6 +69,20 @@ class _Collector:
         self.absent(names, why)
         self.failed.update(names)
 
+    def table(self, names: list[str], *, with_bands: bool) -> xr.Dataset:
+        """Value, note, fault and target of each score over `metric`; with its band also `low` and `high`."""
+        nan = math.nan
+        columns: dict[str, ArrayLike] = {
+            "value": [self.values.get(name, nan) for name in names],
+            "note": [self.notes.get(name, "") for name in names],
+            "failed": [name in self.failed for name in names],
+            "target": [self.targets.get(name, nan) for name in names],
+        }
+        if with_bands:
+            offsets = np.array([self.bands.get(name, (nan, nan)) for name in names])
+            columns["low"], columns["high"] = (np.asarray(columns["value"])[:, None] + offsets).T
+        return xr.Dataset({key: ("metric", column) for key, column in columns.items()}, {"metric": names})
+
 
 def score(
     trace: xr.Dataset,
@@ -123,19 +138,9 @@ def score(
         _score_series(found, pair, resamples)
     drawn = curves(_compared(power, reference, pair), _bin_edges(reference))
     _score_week(found, drawn, reference, level)
-    names = of_group("table", "queue", "series", "week", "trace")
-    result = drawn.assign(
-        value=("metric", [found.values.get(name, math.nan) for name in names]),
-        note=("metric", [found.notes.get(name, "") for name in names]),
-        failed=("metric", [name in found.failed for name in names]),
-        target=("metric", [found.targets.get(name, math.nan) for name in names]),
-    )
-    if resamples:
-        offsets = np.array([found.bands.get(name, (math.nan, math.nan)) for name in names])
-        band = result["value"].values[:, None] + offsets
-        result = result.assign(low=("metric", band[:, 0]), high=("metric", band[:, 1]))
+    scores = found.table(of_group("table", "queue", "series", "week", "trace"), with_bands=resamples > 0)
     actual_seed = trace.attrs.get("seed", "") if seed is None else seed
-    return result.assign_coords(metric=names).assign_attrs(
+    return drawn.assign(scores.data_vars).assign_attrs(
         utilization=level,
         seed=str(actual_seed),
         reference=reference.name,

@@ -151,17 +151,7 @@ def _by_milp(
     else:
         runs = chosen_runs(models, model, outcome.x)
     name = "ideal" if ideal else "full graph" if full else "compact graph"
-    proof = Proof(
-        outcome.status,
-        f"milp, {name}",
-        outcome.bound,
-        outcome.seconds,
-        outcome.nodes,
-        outcome.columns,
-        outcome.rows,
-        options.seed,
-    )
-    return runs, proof
+    return runs, Proof.of(outcome, f"milp, {name}", options.seed)
 
 
 def _by_heuristic(

@@ -15,6 +15,7 @@ from hsmdc.dispatch.model import inference_load
 from hsmdc.dispatch.power import PowerPlan
 from hsmdc.dispatch.runs import Run, task_loads
 from hsmdc.dispatch.scenarios import Scenario
+from hsmdc.dispatch.solver import Outcome
 from hsmdc.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -89,6 +90,12 @@ class Proof(NamedTuple):
     columns: int
     rows: int
     seed: int
+
+    @classmethod
+    def of(cls, outcome: Outcome, method: str, seed: int) -> "Proof":
+        """What a solver's outcome proves."""
+        size = (outcome.nodes, outcome.columns, outcome.rows)
+        return cls(outcome.status, method, outcome.bound, outcome.seconds, *size, seed)
 
 
 def schedule_dataset(

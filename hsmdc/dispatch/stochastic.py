@@ -275,16 +275,7 @@ def _here_and_now(
             f"no schedule was found within {options.time_limit_s:g} s; allow more time or a wider gap"
         )
     deferrable = np.array([np.maximum(outcome.x[ids], 0) for ids in model.deferrable]).reshape(-1, mean.slots)
-    proof = Proof(
-        outcome.status,
-        f"milp, compact graph, {len(cases)} outcomes",
-        outcome.bound,
-        outcome.seconds,
-        outcome.nodes,
-        outcome.columns,
-        outcome.rows,
-        options.seed,
-    )
+    proof = Proof.of(outcome, f"milp, compact graph, {len(cases)} outcomes", options.seed)
     return _Solution(chosen_runs(models, model, outcome.x), deferrable, proof)
 
 
