@@ -27,6 +27,16 @@ __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
     from hsmdc.config import load_config as load_config
+    from hsmdc.export import export_trace as export_trace
+    from hsmdc.jobs import read_jobs as read_jobs
+    from hsmdc.jobs import schedule_fifo as schedule_fifo
+    from hsmdc.montecarlo import ensemble as ensemble
+    from hsmdc.simulation import simulate as simulate
+    from hsmdc.traces import open_trace as open_trace
+    from hsmdc.traces import save_trace as save_trace
+    from hsmdc.transient import resolve as resolve
+    from hsmdc.transient import simulate_node as simulate_node
+    from hsmdc.transient import stream as stream
 
 
 def __getattr__(name: str) -> Any:

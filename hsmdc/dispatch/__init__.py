@@ -52,28 +52,7 @@ _HOMES = {
     "open_schedule": "hsmdc.dispatch.result",
 }
 
-__all__ = [
-    "SCENARIOS",
-    "Case",
-    "check_schedule",
-    "commit",
-    "compare_execution",
-    "couple",
-    "effective_modes",
-    "feasible_modes",
-    "load_case",
-    "open_schedule",
-    "perturbed_profiles",
-    "preset_names",
-    "profiles_from_traces",
-    "roll",
-    "run_scenarios",
-    "save_schedule",
-    "screened_modes",
-    "solve",
-    "solve_stochastic",
-    "sweep",
-]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
