@@ -174,7 +174,7 @@ def telemetry(
     write_text(output, dump_toml(tree), force=force)
     if output is not None and not quiet:
         scores = fit.scores
-        typer.echo(f"{output}: workload {name} fitted to {seen.source}")
+        typer.echo(f"{output}: workload {name!r}, from {seen.source}")
         typer.echo(f"  W1 of power {scores.wasserstein_pu:.4f} of TDP")
         for words, (measured, simulated), unit in (
             ("step period", scores.period_s, "s"),
