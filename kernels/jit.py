@@ -1,7 +1,7 @@
 """The one place where compile options live.
 
-Numba keys its disk cache by the content of the file that holds the function only, so editing a helper in
-another file would serve stale machine code. While the kernels are imported the cache folder therefore
+Numba keys its disk cache by the content of the file that holds the function only, so editing a function it calls
+in another file would serve stale machine code. While the kernels are imported the cache folder therefore
 carries a hash of every kernel file; where no folder can be written, the kernels compile without a cache.
 """
 

@@ -77,9 +77,6 @@ class Browser:
         mouse = {"type": "pointer", "id": "mouse", "actions": steps}
         self._call("POST", f"/session/{self.session}/actions", {"actions": [mouse]})
 
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self._call("GET", f"/session/{self.session}/screenshot")))
-
     def pdf(self) -> bytes:
         return base64.b64decode(self._call("POST", f"/session/{self.session}/print", {"background": True}))
 
