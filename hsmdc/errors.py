@@ -19,3 +19,7 @@ class CalibrationError(HsmdcError):
 
 class SolverError(HsmdcError):
     """An optimisation that ended without a usable solution."""
+
+
+class InfeasibleError(SolverError):
+    """Requirements that are known not to be met together, with what is short and by how much."""

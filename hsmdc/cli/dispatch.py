@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hsmdc.cli.common import Force, Quiet, check_output, progress_bar
+from hsmdc.cli.common import Force, Quiet, check_distinct, check_folder, check_output, progress_bar
 from hsmdc.cli.dispatch_report import percent, print_hedge, print_scenarios, print_schedule, print_sweep
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from hsmdc.dispatch import Case
     from hsmdc.dispatch.case import Profiles
+
+
+_RISK_LEVEL = 0.9
 
 
 class Scale(StrEnum):
@@ -90,7 +93,7 @@ def dispatch(
     ] = 0.0,
     risk_level: Annotated[
         float, typer.Option(help="When hedging: CVaR is the mean of the worst 1 − this.")
-    ] = 0.9,
+    ] = _RISK_LEVEL,
     slot: Annotated[
         int | None, typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15.")
     ] = None,
@@ -138,9 +141,16 @@ def dispatch(
         outcomes=outcomes,
         trace=trace,
         execute=execute,
+        values=values,
+        figures=figures,
+        heuristic=method is Method.heuristic or None,
+        risk=True if risk_weight or risk_level != _RISK_LEVEL else None,
     )
-    for path in (output, execute):
-        check_output(path, force=force)
+    _check_files([output, execute], [Path(case), *(trace or [])], force=force)
+    if figures is not None:
+        check_folder(
+            figures, _figure_names(sweep=sweep is not None, execute=execute is not None), force=force
+        )
     from hsmdc.dispatch import load_case
 
     loaded = load_case(case, day=day if trace is None else None)
@@ -158,7 +168,8 @@ def dispatch(
     if scenarios is not None:
         result = _compare(loaded, scenarios, coupling | limits | {"method": method.value}, quiet=quiet)
     elif sweep is not None:
-        result, drawn = _sweep(loaded, scenario, sweep, values, coupling | limits, quiet=quiet)
+        options = coupling | limits | {"method": method.value}
+        result, drawn = _sweep(loaded, scenario, sweep, values, options, quiet=quiet)
     elif window is not None:
         result = _roll(loaded, scenario, window, limits | {"method": method.value}, quiet=quiet)
     elif outcomes is not None or len(traces) > 1:
@@ -197,12 +208,45 @@ def _check_choice(**given: Any) -> None:
         raise ConfigError(
             f"several traces are outcomes to hedge against; leave {modes[0]} out, or give one trace"
         )
+    hedging = several or given["outcomes"] is not None
+    for name, useless in (
+        ("--values", given["values"] is not None and given["sweep"] is None and "are for --sweep"),
+        (
+            "--figures",
+            given["scenarios"] is not None and given["figures"] is not None and "draws no --scenarios",
+        ),
+        ("--method heuristic", hedging and given["heuristic"] and "cannot hedge against outcomes"),
+        (
+            "--risk-weight and --risk-level",
+            not hedging and given["risk"] and "are for --outcomes or several traces",
+        ),
+    ):
+        if useless:
+            raise ConfigError(f"{name} {useless}; leave it out")
     if given["execute"] is not None and (given["trace"] is None or several or modes):
         raise ConfigError(
             "--execute simulates a plan made on a trace; give --trace, and one scenario to plan"
         )
     if given["window"] is not None and given["trace"] is not None:
         raise ConfigError("--window takes the case's own profiles; leave --trace out")
+
+
+def _check_files(written: list[Path | None], read: list[Path], *, force: bool) -> None:
+    """Refuse, before any work is done, outputs that cannot be written or would replace what is read."""
+    from hsmdc.errors import InputError
+
+    outputs = [path for path in written if path is not None]
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise InputError(f"--output and --execute both name {outputs[0]}; give them names of their own")
+    for path in outputs:
+        for source in read:
+            check_distinct(path, source)
+        check_output(path, force=force)
+
+
+def _figure_names(*, sweep: bool, execute: bool) -> list[str]:
+    names = ["sensitivity"] if sweep else ["balance", "gpus_and_modes", "progress", "modes"]
+    return [f"{name}.png" for name in names + ["execution"] * execute]
 
 
 def _open(paths: list[Path] | None) -> list[xr.Dataset]:

@@ -75,7 +75,7 @@ def print_scenarios(case: Case, table: xr.Dataset, *, coupled: bool) -> None:
     """The scenarios side by side; below each, the published figures where the case has them."""
     from hsmdc.dispatch.published import published_scenarios
 
-    known = published_scenarios(case.name)
+    known = published_scenarios(case)
     columns = (known[name].tolist() for name in ("scenario", "variable", "published", "basis"))
     lookup: Published = (
         {}
@@ -100,10 +100,12 @@ def _scenario_line(table: xr.Dataset, index: int, name: str) -> str:
         f"{float(table[key][index]) * scale:>{width}.{digits}f}  " for key, _, scale, digits, width in _TABLE
     )
     gap, bound = float(table["gap"][index]), float(table["bound_usd"][index])
-    return f"{name:<6}{cells}{_rounded(gap):>8}{bound:>11.2f}"
+    return f"{name:<6}{cells}{_rounded(gap):>8}{'none' if math.isinf(bound) else f'{bound:.2f}':>11}"
 
 
 def _rounded(gap: float) -> str:
+    if math.isinf(gap):
+        return "unproven"
     return "0" if gap < 1e-9 else f"{gap:.0e}"
 
 
@@ -125,14 +127,21 @@ def print_sweep(table: xr.Dataset) -> None:
     typer.echo(table.attrs["title"])
     typer.echo(f"{'value':>10}  {'cost USD':>10}  {'green %':>8}  {'curtailed MWh':>13}  {'gap':>8}")
     for index, value in enumerate(table["value"].to_numpy()):
-        if int(table["feasible"][index]):
+        if int(table["feasible"][index]) > 0:
             cost, green, cut, gap = (
                 float(table[key][index]) for key in ("cost_usd", "green_share", "curtailed_mwh", "gap")
             )
             line = f"{value:>10g}  {cost:>10.2f}  {green * 100:>8.2f}  {cut:>13.3f}  {_rounded(gap):>8}"
         else:
-            line = f"{value:>10g}  infeasible: {table['reason'].to_numpy()[index].partition(': ')[2]}"
+            line = f"{value:>10g}  {_without_figures(table, index)}"
         typer.echo(line + _published_words(known[known["value"] == value]))
+
+
+def _without_figures(table: xr.Dataset, index: int) -> str:
+    reason = str(table["reason"].to_numpy()[index])
+    if int(table["feasible"][index]) < 0:
+        return f"not known: {reason}"
+    return f"infeasible: {reason.partition('cannot be met: ')[2] or reason}"
 
 
 def _published_words(rows: Any) -> str:

@@ -1,10 +1,12 @@
 """The case: a site, its battery, its training tasks and the profiles of the day to be planned."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from pydantic import Field, field_validator, model_validator
 
 from hsmdc.config import to_toml, validate_tree
@@ -13,7 +15,10 @@ from hsmdc.errors import ConfigError
 
 Efficiency = Annotated[float, Field(gt=0, le=1)]
 Name = Annotated[str, Field(min_length=1)]
+# A checkpoint a minute is the most: the model grows with the segments, and pruning with their square.
+Segments = Annotated[int, Field(ge=1, le=1440)]
 Values = tuple[float, ...]
+SHORTEST_SLOT_H = 1 / 60
 Array = npt.NDArray[np.float64]
 
 
@@ -38,6 +43,8 @@ class Horizon(Section):
     @field_validator("slot_h")
     @classmethod
     def _divides_a_day(cls, value: float) -> float:
+        if value < SHORTEST_SLOT_H:
+            raise ValueError(f"slots of {value:g} h are too short; a minute (1/60 h) is the least")
         if abs(24 / value - round(24 / value)) > 1e-9:
             raise ValueError(f"24 h are not a whole number of slots of {value} h; use 1, 0.5 or 0.25")
         return value
@@ -152,7 +159,7 @@ class Task(Section):
     baseline: tuple[PositiveInt, PositiveInt, PositiveInt]
     baseline_efficiency: Efficiency | None = None
     daily_ratio: Annotated[float, Field(gt=0, le=1)]
-    segments: PositiveInt
+    segments: Segments
     deadline_slot: PositiveInt | None = None
 
     @model_validator(mode="after")
@@ -224,6 +231,19 @@ class Profiles(Section):
         if bad:
             raise ValueError(f"{bad[0]} is below 1; facility power includes the IT power")
         return values
+
+    @field_validator("start")
+    @classmethod
+    def _is_a_time(cls, value: str) -> str:
+        try:
+            if value:
+                datetime.fromisoformat(value)  # pandas alone would take "now"
+                pd.Timestamp(value).as_unit("ns")
+        except ValueError:
+            raise ValueError(
+                "no ISO time of the years 1678 to 2261; write it as 2022-04-14T00:00-07:00"
+            ) from None
+        return value
 
 
 class Case(Section):
@@ -331,7 +351,7 @@ class Case(Section):
         ConfigError
             If the present slot is not a whole number of new ones.
         """
-        factor = round(self.horizon.slot_h / slot_h)
+        factor = round(self.horizon.slot_h / slot_h) if slot_h > 0 else 0
         if factor < 1 or abs(factor * slot_h - self.horizon.slot_h) > 1e-9:
             raise ConfigError(
                 f"slots of {self.horizon.slot_h} h cannot be cut into slots of {slot_h} h; "

@@ -114,6 +114,8 @@ def _first_instant(case: Case, trace: xr.Dataset, day: str | None, config: Confi
         local = pd.Timestamp(day)
     except ValueError:
         raise InputError(f"day {day!r} is no date; write it as 2018-07-04") from None
+    if pd.isna(local) or local.tz is not None:
+        raise InputError(f"day {day!r} must be a local date without a time zone; write it as 2018-07-04")
     offset = pd.Timedelta(hours=config.site.utc_offset_h if config is not None else 0.0)
     return np.datetime64((local - offset).as_unit("ns").asm8)
 

@@ -11,7 +11,7 @@ from hsmdc.dispatch.model import DispatchModel, FixedLoad, build_model, inferenc
 from hsmdc.dispatch.modes import screened_modes, smallest_memory
 from hsmdc.dispatch.scenarios import Scenario
 from hsmdc.dispatch.solver import Options
-from hsmdc.errors import SolverError
+from hsmdc.errors import InfeasibleError, SolverError
 
 Array = npt.NDArray[Any]
 
@@ -23,19 +23,19 @@ def require_modes(case: Case, models: list[TaskModel]) -> None:
 
     Raises
     ------
-    SolverError
+    InfeasibleError
         With the task, what is short and by how much.
     """
     for task, model in zip(case.task, models, strict=True):
         if not len(model.modes):
-            raise SolverError(_no_mode(case, task, fixed=model.waiting is False))
+            raise InfeasibleError(_no_mode(case, task, fixed=model.waiting is False))
         last = model.milestones[-1]
         hours = (last.boundary - model.first_slot) * case.horizon.slot_h
         work = total_segments(model) * model.segment_gpu_hours
         fastest = model.modes.iloc[int(model.modes["pace"].to_numpy().argmax())]
         short = work - fastest["pace"] * hours
         if short > 1e-6 * work:
-            raise SolverError(
+            raise InfeasibleError(
                 f"task {task.name} cannot be finished by slot {last.boundary}: its fastest mode "
                 f"({fastest['gpus']:.0f} GPUs) needs {work / fastest['pace']:.1f} h and has {hours:g} h; "
                 f"{short:,.0f} of {work:,.0f} baseline GPU-hours are short. "
@@ -63,24 +63,24 @@ def _no_mode(case: Case, task: Task, *, fixed: bool) -> str:
 
 def explain_infeasible(
     case: Case, scenario: Scenario, models: list[TaskModel], fixed: FixedLoad | None = None
-) -> str:
+) -> InfeasibleError:
     """The requirement that cannot be met and by how much.
 
     Fewest baseline GPU-hours left undone under the given pool and power limit, then the smallest pool (or power
     limit) under which all could be done, and the slot that needs it.
     """
     words = shortfalls(case, models, fixed) or ["its rules contradict each other, though the pool suffices"]
-    return _cannot(case, scenario, words)
+    return InfeasibleError(_cannot(case, scenario, words))
 
 
 def explain_unfound(
     case: Case, scenario: Scenario, models: list[TaskModel], fixed: FixedLoad | None = None
-) -> str:
+) -> SolverError:
     """Why the heuristic found nothing: what is short, or, where nothing is, that it may have missed a schedule."""
     words = shortfalls(case, models, fixed)
     if words:
-        return _cannot(case, scenario, words)
-    return "the heuristic found no schedule, though there may be one; take method 'milp'"
+        return InfeasibleError(_cannot(case, scenario, words))
+    return SolverError("the heuristic found no schedule, though there may be one; take method 'milp'")
 
 
 def shortfalls(case: Case, models: list[TaskModel], fixed: FixedLoad | None = None) -> list[str]:

@@ -140,7 +140,7 @@ def _by_milp(
     )
     outcome = model.problem.solve(options)
     if outcome.status == "infeasible":
-        raise SolverError(explain_infeasible(case, scenario, models))
+        raise explain_infeasible(case, scenario, models)
     if outcome.status == "no solution":
         raise SolverError(
             f"no schedule was found within {options.time_limit_s:g} s; allow more time, a wider gap, "
@@ -165,7 +165,7 @@ def _by_heuristic(
         )
     found = alternate(case, models, fixed=inference_load(case), battery=battery, seed=options.seed)
     if found is None:
-        raise SolverError(explain_unfound(case, scenario, models))
+        raise explain_unfound(case, scenario, models)
     proof = Proof("heuristic", "alternating shortest path", -np.inf, found.seconds, 0, 0, 0, options.seed)
     return found.runs, proof
 

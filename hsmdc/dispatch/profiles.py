@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import model_validator
 
+from hsmdc.config import validate_tree
 from hsmdc.config.base import PositiveInt, Section
 from hsmdc.dispatch.case import Profiles
 from hsmdc.errors import InputError
@@ -21,6 +22,8 @@ from hsmdc.errors import InputError
 POWER_UNITS = {"kW": 1.0, "MW": 1e3}
 PRICE_UNITS = {"USD/MWh": 1.0, "USD/kWh": 1e3}
 CAPACITY_FACTOR = "capacity factor"
+_LEAST = {"pv": 0.0, "wind": 0.0, "base_it": 0.0, "pue": 1.0}
+_OFFSET = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
 class Column(Section):
@@ -99,15 +102,16 @@ def read_profiles(
     edges = _day_edges(source)
     days = [_one_day(frame, source, first, last, slot_h) for first, last in pairwise(edges)]
     whole = pd.concat(days)
-    return Profiles(
-        pv_kw=_power(whole, source.pv, "pv", pv_kw),
-        wind_kw=_power(whole, source.wind, "wind", wind_kw),
-        price_usd_per_mwh=tuple(whole["price"] * PRICE_UNITS[source.price.unit]),
-        base_it_kw=_power(whole, source.base_it, "base_it", 0.0) if source.base_it else (),
-        pue=tuple(whole["pue"]) if source.pue else (),
-        start=edges[0].isoformat(),
-        source=f"{Path(source.file).name}, {source.day}",
-    ), tuple(len(day) for day in days)
+    values = {
+        "pv_kw": _power(whole, source.pv, "pv", pv_kw),
+        "wind_kw": _power(whole, source.wind, "wind", wind_kw),
+        "price_usd_per_mwh": tuple(whole["price"] * PRICE_UNITS[source.price.unit]),
+        "base_it_kw": _power(whole, source.base_it, "base_it", 0.0) if source.base_it else (),
+        "pue": tuple(whole["pue"]) if source.pue else (),
+        "start": edges[0].isoformat(),
+        "source": f"{Path(source.file).name}, {source.day}",
+    }
+    return validate_tree(values, Profiles, source.file), tuple(len(day) for day in days)
 
 
 def _power(whole: pd.DataFrame, column: Column | None, key: str, capacity_kw: float) -> tuple[float, ...]:
@@ -127,22 +131,35 @@ def _read_frame(source: ProfileFile) -> pd.DataFrame:
     wanted = {source.time: "time"} | {column.name: key for key, column in _columns(source).items()}
     absent = [name for name in wanted if name not in raw.columns]
     if absent:
+        only = str(raw.columns[0]) if len(raw.columns) == 1 else ""
+        hint = "; separate the columns by commas" if ";" in only or "\t" in only else ""
         raise InputError(
-            f"{source.file}: no column {absent[0]!r}; it has: {', '.join(map(str, raw.columns))}"
+            f"{source.file}: no column {absent[0]!r}; it has: {', '.join(map(str, raw.columns))}{hint}"
         )
     frame = pd.DataFrame({key: raw[name].to_numpy() for name, key in wanted.items() if key != "time"})
     for key, column in _columns(source).items():
-        try:
-            frame[key] = pd.to_numeric(frame[key])
-        except (ValueError, TypeError):
-            raise InputError(f"{source.file}: column {column.name!r} holds text that is no number") from None
+        frame[key] = _numbers(frame[key], column, raw[source.time], source)
     frame.index = _clock(raw[source.time], source)
     return _without_doubles(frame, source)
 
 
+def _numbers(
+    values: "pd.Series[Any]", column: Column, labels: "pd.Series[Any]", source: ProfileFile
+) -> "pd.Series[Any]":
+    numbers = pd.to_numeric(values, errors="coerce")
+    text = (numbers.isna() & values.notna()).to_numpy()
+    if text.any():
+        row = int(text.argmax())
+        raise InputError(
+            f"{source.file}: column {column.name!r} holds {values.iloc[row]!r} at {labels.iloc[row]}, which is no "
+            "number; a decimal point is '.'"
+        )
+    return numbers
+
+
 def _read_csv(source: ProfileFile) -> pd.DataFrame:
     try:
-        return pd.read_csv(source.file)
+        return pd.read_csv(source.file, skipinitialspace=True).rename(columns=str.strip)
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{source.file} cannot be read as CSV: {error}") from None
 
@@ -161,8 +178,8 @@ def _read_netcdf(source: ProfileFile) -> pd.DataFrame:
 
 
 def _clock(labels: "pd.Series[Any]", source: ProfileFile) -> pd.DatetimeIndex:
+    index = _instants(labels, source)
     try:
-        index = pd.DatetimeIndex(pd.to_datetime(labels))
         if source.timezone is None:
             return index.tz_localize(None) if index.tz is not None else index
         if index.tz is not None:
@@ -172,6 +189,32 @@ def _clock(labels: "pd.Series[Any]", source: ProfileFile) -> pd.DatetimeIndex:
         zone = f" in time zone {source.timezone}" if source.timezone else ""
         raise InputError(
             f"{source.file}: column {source.time!r} cannot be read as time{zone}: {error}"
+        ) from None
+
+
+def _instants(labels: "pd.Series[Any]", source: ProfileFile) -> pd.DatetimeIndex:
+    """Time labels as they are written, in ISO only: 05/04 is a day in April here and in May there."""
+    if pd.api.types.is_datetime64_any_dtype(labels):
+        return pd.DatetimeIndex(labels)
+    texts = labels.astype("string").str.strip()
+    if texts.isna().any():
+        row = int(texts.isna().to_numpy().argmax())
+        raise InputError(f"{source.file}: column {source.time!r} has no time in data row {row + 1}")
+    # Where the clocks change, labels differ in their offsets.
+    one_zone = source.timezone is not None and bool(texts.str.contains(_OFFSET).all())
+    try:
+        if pd.api.types.is_numeric_dtype(labels):
+            raise ValueError
+        return pd.DatetimeIndex(pd.to_datetime(texts, format="ISO8601", utc=one_zone))
+    except ValueError as error:
+        mixed = (
+            "; the labels differ in their UTC offsets: set profiles.timezone"
+            if "Mixed timezones" in str(error)
+            else ""
+        )
+        raise InputError(
+            f"{source.file}: column {source.time!r} cannot be read as time, it begins with {texts.iloc[0]!r}; "
+            f"write times as 2022-04-14T07:00, or with their offset as 2022-04-14T07:00-07:00{mixed}"
         ) from None
 
 
@@ -231,6 +274,12 @@ def _require_hours(rows: pd.DataFrame, expected: pd.DatetimeIndex, source: Profi
         empty = _times(rows)[~np.isfinite(rows[key].to_numpy())]
         if len(empty):
             raise InputError(f"{source.file}: column {column.name!r} has no value at {_names(empty)}")
+        low = _times(rows)[rows[key].to_numpy() < _LEAST.get(key, -np.inf)]
+        if len(low):
+            raise InputError(
+                f"{source.file}: column {column.name!r} is below {_LEAST[key]:g} at {_names(low)}; a plant's own use "
+                "is no generation: raise such values"
+            )
 
 
 def _times(frame: pd.DataFrame) -> pd.DatetimeIndex:

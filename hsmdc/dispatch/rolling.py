@@ -203,7 +203,7 @@ def _solve_window(
         else:
             runs, bound, seconds, status = _by_milp(window, scenario, battery, energy_kwh, options)
     except SolverError as error:
-        raise SolverError(f"window from day {day + 1}: {error}") from None
+        raise type(error)(f"window from day {day + 1}: {error}") from None
     load = with_runs(window.case, window.fixed, runs)
     return _Solved(
         runs, dispatch_power(window.case, battery, load, initial_kwh=energy_kwh), bound, seconds, status
@@ -218,7 +218,7 @@ def _by_milp(
     )
     outcome = model.problem.solve(options)
     if outcome.status == "infeasible":
-        raise SolverError(explain_infeasible(window.case, scenario, window.models, window.fixed))
+        raise explain_infeasible(window.case, scenario, window.models, window.fixed)
     if outcome.status == "no solution":
         raise SolverError(
             f"no schedule was found within {options.time_limit_s:g} s; allow more time or a wider gap"
@@ -238,7 +238,7 @@ def _by_heuristic(
         initial_kwh=energy_kwh,
     )
     if found is None:
-        raise SolverError(explain_unfound(window.case, scenario, window.models, window.fixed))
+        raise explain_unfound(window.case, scenario, window.models, window.fixed)
     return found.runs, -np.inf, found.seconds, "heuristic"
 
 

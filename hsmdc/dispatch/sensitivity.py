@@ -7,10 +7,11 @@ import numpy as np
 import xarray as xr
 
 from hsmdc.dispatch.case import Case
+from hsmdc.dispatch.loading import is_shipped
 from hsmdc.dispatch.planner import solve
 from hsmdc.dispatch.result import VARIABLES
 from hsmdc.dispatch.scenarios import COLUMNS, Scenario, scenario_named
-from hsmdc.errors import ConfigError, SolverError
+from hsmdc.errors import ConfigError, InfeasibleError, SolverError
 
 Progress = Callable[[float, float], None]
 
@@ -51,8 +52,9 @@ def sweep(
     Returns
     -------
     xarray.Dataset
-        Over `value`: the summary figures of `run_scenarios`, `feasible` (0 or 1) and `reason`. Figures of an
-        infeasible value are NaN and `reason` says what is short.
+        Over `value`: the summary figures of `run_scenarios`, `feasible` (1, 0, or −1 where no schedule was found and
+        none was ruled out, such as under a time limit) and `reason`. Without a schedule the figures are NaN and
+        `reason` says what is short.
 
     Raises
     ------
@@ -61,6 +63,7 @@ def sweep(
     """
     points = list(DEFAULT_VALUES.get(parameter, ()) if values is None else values)
     if not points:
+        _table_and_key(case.model_dump(exclude_none=True), parameter)
         raise ConfigError(f"give values for the sweep of {parameter!r}")
     rows: list[dict[str, Any]] = []
     for value in points:
@@ -68,7 +71,8 @@ def sweep(
             schedule = solve(with_parameter(case, parameter, value), scenario, gap=gap, **options)
             rows.append({name: schedule[name].item() for name in COLUMNS} | {"feasible": 1, "reason": ""})
         except SolverError as error:
-            rows.append(dict.fromkeys(COLUMNS, np.nan) | {"feasible": 0, "reason": str(error)})
+            feasible = 0 if isinstance(error, InfeasibleError) else -1
+            rows.append(dict.fromkeys(COLUMNS, np.nan) | {"feasible": feasible, "reason": str(error)})
         if progress is not None:
             progress(len(rows), len(points))
     table = _dataset(case, parameter, points, rows)
@@ -91,14 +95,26 @@ def with_parameter(case: Case, parameter: str, value: float) -> Case:
     if parameter == "renewables":
         scaled = {key: tuple(value * x for x in raw["profiles"][key]) for key in ("pv_kw", "wind_kw")}
         return case.replace(profiles=scaled)
+    table, key = _table_and_key(raw, parameter)
+    kind = type(raw[table][key])
+    return case.replace(**{table: {key: _whole(parameter, value) if kind is int else value}})
+
+
+def _table_and_key(raw: dict[str, Any], parameter: str) -> tuple[str, str]:
+    """Where in the case a parameter stands that is none of the three sensitivities.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such parameter.
+    """
     table, _, key = parameter.partition(".") if "." in parameter else _owner(raw, parameter)
     if not isinstance(raw.get(table), dict) or key not in raw[table]:
         raise ConfigError(
             f"no parameter {parameter!r} to sweep; take {', '.join(DEFAULT_VALUES)}, or a key such as "
             "battery.energy_kwh"
         )
-    kind = type(raw[table][key])
-    return case.replace(**{table: {key: _whole(parameter, value) if kind is int else value}})
+    return table, key
 
 
 def _owner(raw: dict[str, Any], key: str) -> tuple[str, str, str]:
@@ -108,7 +124,7 @@ def _owner(raw: dict[str, Any], key: str) -> tuple[str, str, str]:
 
 
 def _whole(parameter: str, value: float) -> int:
-    if value != int(value):
+    if not float(value).is_integer():
         raise ConfigError(f"{parameter} takes whole numbers, not {value}")
     return int(value)
 
@@ -127,5 +143,6 @@ def _dataset(case: Case, parameter: str, points: list[float], rows: list[dict[st
         "title": f"Sensitivity of case {case.name} to {parameter}",
         "parameter": parameter,
         "case_name": case.name,
+        "shipped_case": case.name if is_shipped(case) else "",
     }
     return xr.Dataset(data, coords={"value": np.array(points, dtype=float)}, attrs=attrs)

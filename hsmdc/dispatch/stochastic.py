@@ -269,7 +269,7 @@ def _here_and_now(
         _add_cvar(mean, model, battery, inputs, weights, risk)
     outcome = model.problem.solve(options)
     if outcome.status == "infeasible":
-        raise SolverError(explain_infeasible(mean, scenario, models))
+        raise explain_infeasible(mean, scenario, models)
     if outcome.status == "no solution":
         raise SolverError(
             f"no schedule was found within {options.time_limit_s:g} s; allow more time or a wider gap"

@@ -46,6 +46,11 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"inference": [{"name": "chat", "gpus": (1.0, 2.0)}]}, "inference chat: gpus has 2 values"),
     ({"deferrable": [{"name": "LLM-A-13B", "gpu_hours": 1.0, "gpus_max": 4.0}]}, "is used twice"),
     ({"task": []}, "nothing to plan"),
+    ({"horizon": {"slot_h": 1e-300}}, "slots of 1e-300 h are too short; a minute"),
+    ({"profiles": {"start": "tomorrow"}}, "profiles.start = 'tomorrow': no ISO time"),
+    ({"profiles": {"start": "now"}}, "no ISO time"),
+    ({"profiles": {"start": "0001-01-01"}}, "no ISO time of the years 1678 to 2261"),
+    ({"profiles": {"start": "2022-W15-4"}}, "no ISO time"),
 ]
 
 
@@ -66,6 +71,7 @@ TASK_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"baseline": [4, 4, 33]}, "data 33 does not divide 1024 sequences of the batch"),
     ({"deadline_slot": 25}, "deadline_slot 25 lies beyond the day's 24 slots"),
     ({"segments": 0}, "task.0.segments"),
+    ({"segments": 100_000}, "task.0.segments = 100000: Input should be less than or equal to 1440"),
     ({"daily_ratio": 0.0}, "task.0.daily_ratio"),
 ]
 
@@ -145,6 +151,12 @@ def test_finer_slots_keep_energy_and_deadlines(aidc: Case) -> None:
     assert fine.renewable_kw.sum() / 4 == pytest.approx(aidc.renewable_kw.sum())
     with pytest.raises(ConfigError, match=r"slots of 1.0 h cannot be cut into slots of 0.7 h"):
         aidc.with_slot_h(0.7)
+
+
+@pytest.mark.parametrize("slot_h", [0.0, -0.25, math.nan, math.inf, 7 / 60])
+def test_slots_that_an_hour_cannot_be_cut_into(aidc: Case, slot_h: float) -> None:
+    with pytest.raises(ConfigError, match="cannot be cut into slots of"):
+        aidc.with_slot_h(slot_h)
 
 
 def test_days_of_a_long_horizon(aidc: Case) -> None:

@@ -138,6 +138,55 @@ def test_several_traces_are_hedged_against(trace_file: Path, tmp_path: Path) -> 
     )
 
 
+def test_what_is_read_is_never_replaced(trace_file: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('base = "aidc-2048"\n')
+    traced = ["aidc-2048", "--trace", trace_file, "--day", "2018-07-04", "--force"]
+    for words in (
+        [*traced, "-o", trace_file],
+        [*traced, "--execute", trace_file],
+        [own, "-o", own, "--force"],
+    ):
+        assert "is the file to be read" in complaint(*words)
+    assert own.read_text() == 'base = "aidc-2048"\n'
+    both = tmp_path / "x.nc"
+    assert "both name" in complaint(*traced, "-o", both, "--execute", both)
+
+
+def test_figures_are_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "is a file; give a folder" in complaint("aidc-2048", "--figures", tmp_path / "file")
+    (tmp_path / "modes.png").touch()
+    assert "already holds modes.png" in complaint("aidc-2048", "--figures", tmp_path)
+    swept = run("aidc-2048", "--scenario", "S1", "--sweep", "gpus", "--values", "2048", "--figures", tmp_path)
+    assert swept.exit_code == 0, "a sweep writes none of the files that are there"
+
+
+def test_no_schedule_in_time_is_not_infeasible() -> None:
+    limited = run("aidc-2048", "--sweep", "gpus", "--values", "1152,2048", "--time-limit", "0.01").output
+    assert "2048  not known: no schedule was found within 0.01 s" in limited
+    assert "2048  infeasible" not in limited
+    impossible = run("aidc-2048", "--sweep", "gpus", "--values", "1").output
+    assert "1  infeasible: task LLM-A-13B fits no mode of 1 GPUs" in impossible
+
+
+def test_published_figures_stand_beside_the_shipped_case_only(trace_file: Path, tmp_path: Path) -> None:
+    own = tmp_path / "aidc-2048.toml"
+    own.write_text('base = "aidc-2048"\n[site]\npv_kw = 10.0\n')
+    sweep = ["--scenario", "S6", "--sweep", "gpus", "--values", "768"]
+    assert "[paper:" in run("aidc-2048", *sweep).output
+    for words in ([own], ["aidc-2048", "--trace", trace_file, "--day", "2018-07-04"]):
+        assert "paper" not in run(*words, *sweep).output
+        assert "paper" not in run(*words, "--scenarios", "S1").output
+
+
+def test_heuristic_claims_no_bound() -> None:
+    line = run("aidc-2048", "--scenarios", "S1", "--method", "heuristic").output.splitlines()[2]
+    assert line.split()[-2:] == ["unproven", "none"]
+    swept = run("aidc-2048", "--sweep", "segments", "--values", "12", "--method", "heuristic").output
+    assert "unproven" in swept
+
+
 def test_quiet_prints_nothing(tmp_path: Path) -> None:
     assert run("aidc-2048", "--scenario", "S1", "--quiet", "-o", tmp_path / "s.nc").output == ""
 
@@ -173,6 +222,16 @@ def test_help_has_examples() -> None:
         (["aidc-2048", "--sweep", "all", "--values", "1"], "--values belong to one --sweep"),
         (["aidc-2048", "--sweep", "gpus", "--values", "a"], "must be numbers with commas between"),
         (["aidc-2048", "--slot", "7"], "slots of 1.0 h cannot be cut"),
+        (["aidc-2048", "--slot", "0"], "slots of 1.0 h cannot be cut"),
+        (["aidc-2048", "--sweep", "gpus", "--values", "nan"], "gpus takes whole numbers, not nan"),
+        (["aidc-2048", "--sweep", "segments", "--values", "inf"], "segments takes whole numbers, not inf"),
+        (["aidc-2048", "--sweep", "renewables", "--values", "nan"], "Input should be a finite number"),
+        (["aidc-2048", "--sweep", "price"], "no parameter 'price' to sweep"),
+        (["aidc-2048", "--sweep", "power_kw"], "give values for the sweep of 'power_kw'"),
+        (["aidc-2048", "--values", "3"], "--values are for --sweep"),
+        (["aidc-2048", "--outcomes", "3", "--method", "heuristic"], "heuristic cannot hedge"),
+        (["aidc-2048", "--risk-weight", "0.5"], "--risk-weight and --risk-level are for --outcomes"),
+        (["aidc-2048", "--scenarios", "all", "--figures", "f"], "--figures draws no --scenarios"),
         (["aidc-2048", "-o", "no/such/folder/x.nc"], "no folder no/such/folder; create it first"),
     ],
 )

@@ -115,6 +115,9 @@ def test_faults_are_named(aidc: Case, damage: Callable[[xr.Dataset], xr.Dataset]
 def test_bad_day_and_scale(aidc: Case) -> None:
     with pytest.raises(InputError, match=r"day 'yesterday-ish' is no date"):
         couple(aidc, synthetic(), day="yesterday-ish")
+    for day in ("2018-07-04T00:00Z", "2018-07-04T00:00+02:00", "NaT"):
+        with pytest.raises(InputError, match=r"must be a local date without a time zone"):
+            couple(aidc, synthetic(), day=day)
     with pytest.raises(InputError, match=r'take scale "none"'):
         couple(aidc.replace(site={"base_it_kw": 0.0}), synthetic(), day="2018-07-04")
     with pytest.raises(InputError, match=r"does not divide a slot"):

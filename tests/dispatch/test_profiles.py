@@ -79,8 +79,79 @@ def test_absent_columns_days_and_files_are_named(tmp_path: Path) -> None:
 def test_text_is_no_number(tmp_path: Path) -> None:
     table = frame().astype({"price": object})
     table.loc[2, "price"] = "n/a?"
-    with pytest.raises(InputError, match=r"column 'price' holds text that is no number"):
+    with pytest.raises(
+        InputError, match=r"column 'price' holds 'n/a\?' at 2022-04-14 02:00:00, which is no num"
+    ):
         read(table, tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize(("column", "least"), [("pv", 0), ("wind", 0), ("base_it", 0), ("pue", 1)])
+def test_values_below_the_least_are_named(tmp_path: Path, column: str, least: float) -> None:
+    table = frame()
+    table[column] = 2.0
+    table.loc[[0, 23], column] = least - 0.3
+    unit = "1" if column == "pue" else "MW"
+    with pytest.raises(
+        InputError, match=rf"column '{column}' is below {least} at 2022-04-14 00:00, 2022-04-14 23:00"
+    ):
+        read(table, tmp_path / "p.csv", **{column: Column(name=column, unit=unit)})
+
+
+def test_values_beyond_any_number_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"pv_kw.0 = inf: Input should be a finite number"):
+        read(frame().assign(pv=1e307), tmp_path / "p.csv", pv=Column(name="pv", unit="MW"))
+
+
+def written(path: Path, table: pd.DataFrame, **options: Any) -> ProfileFile:
+    table.to_csv(path, index=False, **options)
+    return source(path)
+
+
+def test_spellings_of_a_csv_file(tmp_path: Path) -> None:
+    plain, _ = read(frame(), tmp_path / "p.csv")
+    text = (tmp_path / "p.csv").read_text()
+    for name, content in (
+        ("bom", "\ufeff" + text),
+        ("spaces", text.replace(",", ", ")),
+        ("extra", text.replace("\n", ",note\n")),
+        ("crlf", text.replace("\n", "\r\n")),
+    ):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(content, "utf-8", newline="")
+        assert read_profiles(source(path), pv_kw=1, wind_kw=1, slot_h=1)[0].pv_kw == plain.pv_kw
+    for separator in (";", "\t"):
+        other = written(tmp_path / "s.csv", frame(), sep=separator)
+        with pytest.raises(InputError, match="separate the columns by commas"):
+            read_profiles(other, pv_kw=1, wind_kw=1, slot_h=1)
+
+
+@pytest.mark.parametrize("style", ["%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M", "%H"])
+def test_times_are_iso_or_refused(tmp_path: Path, style: str) -> None:
+    table = frame(start="2022-04-05")
+    table["time"] = table["time"].dt.strftime(style)
+    with pytest.raises(InputError, match=r"begins with '.+'; write times as 2022-04-14T07:00") as caught:
+        read(table, tmp_path / "p.csv", day=date(2022, 4, 5))
+    assert "differ in their UTC offsets" not in str(caught.value)
+
+
+def test_missing_time_is_named(tmp_path: Path) -> None:
+    table = frame().astype({"time": object})
+    table.loc[4, "time"] = None
+    with pytest.raises(InputError, match=r"column 'time' has no time in data row 5"):
+        read(table, tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize(("day", "slots"), [("2022-03-13", 23), ("2022-11-06", 25)])
+def test_labels_may_carry_the_offset_of_their_season(tmp_path: Path, day: str, slots: int) -> None:
+    times = pd.date_range(day, periods=slots, freq="h", tz="America/Los_Angeles")
+    table = frame(slots).assign(time=[time.isoformat() for time in times])
+    profiles, days = read(
+        table, tmp_path / "p.csv", day=date.fromisoformat(day), timezone="America/Los_Angeles"
+    )
+    assert days == (slots,)
+    assert profiles.pv_kw == pytest.approx(np.arange(slots))
+    with pytest.raises(InputError, match=r"differ in their UTC offsets: set profiles.timezone"):
+        read(table, tmp_path / "p.csv", day=date.fromisoformat(day))
 
 
 def test_finer_steps_are_averaged_and_coarser_held(tmp_path: Path) -> None:
