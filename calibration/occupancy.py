@@ -1,4 +1,7 @@
-"""The base rate λ0 that gives a target mean occupancy (the paper's bisection, with common random numbers)."""
+"""The base rate λ0 that gives a target mean occupancy (paper, below eq. 5).
+
+The paper bisects; here it is Brent's method on common random numbers.
+"""
 
 import math
 from collections.abc import Mapping

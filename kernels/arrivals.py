@@ -2,7 +2,7 @@
 
 Each minute owns a unit-rate Poisson process, keyed by the absolute minute: its events are those whose partial sums
 of exponentials stay below λ(minute). Raising λ0 therefore only adds events and moves none, which makes mean
-occupancy nearly monotone in λ0 and the bisection for it smooth (common random numbers).
+occupancy nearly monotone in λ0 and the search for it smooth (common random numbers).
 Each event submits a batch; batch size, node count and duration are drawn by inverse CDF from tables.
 """
 

@@ -7,14 +7,22 @@ from scipy import stats
 
 from hsmdc.kernels import rng
 
-GOLDEN = [2278183811, 1730410460, 432439961, 1787201094, 4064696338]
-PURPOSES = [
-    rng.ARRIVAL_EVENTS,
-    rng.BATCH_SIZE,
-    rng.JOB_NODES,
-    rng.JOB_DURATION,
-    rng.MINUTE_RESIDUAL,
-]
+#: The upper half of the first draw of every purpose under seed 0.
+GOLDEN = {
+    "ARRIVAL_EVENTS": 2278183811,
+    "BATCH_SIZE": 1730410460,
+    "JOB_NODES": 432439961,
+    "JOB_DURATION": 1787201094,
+    "MINUTE_RESIDUAL": 4064696338,
+    "CHAIN_PATH": 1546916217,
+    "CHAIN_DEVIATION": 1550338226,
+    "NODE_NOISE": 1625726390,
+    "JOB_CLASS": 679369808,
+    "ENSEMBLE_MEMBER": 3573026848,
+    "CHAIN_ENTRY": 186987552,
+    "JOB_PHASES": 1360430323,
+}
+PURPOSES = [getattr(rng, name) for name in GOLDEN]
 
 
 def splitmix64(x: int) -> int:
@@ -47,8 +55,13 @@ def test_mix_is_the_published_finaliser(x: int) -> None:
 
 @pytest.mark.golden
 def test_first_draws_are_kept() -> None:
-    """The stream promise: change SCHEME when these change. Made by printing the left-hand side."""
-    drawn = [int(rng.bits(np.uint64(rng.stream_key(np.uint64(0), purpose)), 0)) >> 32 for purpose in PURPOSES]
+    """The stream promise: change SCHEME when these change. Made by printing `drawn`."""
+    named = {name: value for name, value in vars(rng).items() if isinstance(value, np.uint64)}
+    purposes = {name: value for name, value in named.items() if not name.startswith("_")}
+    drawn = {
+        name: int(rng.bits(np.uint64(rng.stream_key(np.uint64(0), purpose)), 0)) >> 32
+        for name, purpose in purposes.items()
+    }
     assert rng.SCHEME == "splitmix64-keyed-1"
     assert drawn == GOLDEN
 
