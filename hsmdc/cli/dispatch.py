@@ -55,7 +55,7 @@ def dispatch(
         list[Path] | None,
         typer.Option(
             help="Facility trace (netCDF) that gives base load and PUE by slot; given several times, one "
-            "schedule is hedged against all of them, such as the members of an ensemble."
+            "schedule is hedged against all of them, such as years of other seeds."
         ),
     ] = None,
     day: Annotated[
@@ -76,13 +76,18 @@ def dispatch(
     ] = None,
     sweep: Annotated[
         str | None,
-        typer.Option(help="Sensitivities instead: segments, gpus, renewables, a list of these, or all."),
+        typer.Option(
+            help="Sensitivities instead: segments, gpus, renewables, a list of these, all, or a key such as "
+            "battery.energy_kwh with --values."
+        ),
     ] = None,
     values: Annotated[
-        str | None, typer.Option(help="Values for one --sweep, such as 1024,1280,2048.")
+        str | None,
+        typer.Option(help="Values for one --sweep, such as 1024,1280,2048. [default: the paper's]"),
     ] = None,
     window: Annotated[
-        int | None, typer.Option(min=1, help="Roll over a case of several days, this many at once.")
+        int | None,
+        typer.Option(min=1, help="Roll over a case of several days, planning this many days at once."),
     ] = None,
     outcomes: Annotated[
         int | None,
@@ -95,7 +100,8 @@ def dispatch(
         float, typer.Option(help="When hedging: CVaR is the mean of the worst 1 − this.")
     ] = _RISK_LEVEL,
     slot: Annotated[
-        int | None, typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15.")
+        int | None,
+        typer.Option(help="Cut the slots to this many minutes: 60, 30 or 15. [default: the case's]"),
     ] = None,
     method: Annotated[Method, typer.Option(help="milp proves a gap; heuristic is quick.")] = Method.milp,
     gap: Annotated[

@@ -108,7 +108,7 @@ def profiles_from_traces(
     scale: Scale = "to-base",
     gpu_power: GpuPower = "trace",
 ) -> tuple[Case, list[Profiles]]:
-    """Outcomes of base load and PUE from the members of an ensemble: the coupled case and one `Profiles` each.
+    """Outcomes of base load and PUE from several traces: the coupled case and one `Profiles` each.
 
     Parameters
     ----------
