@@ -179,5 +179,6 @@ def telemetry(
         for words, (measured, simulated), unit in (
             ("step period", scores.period_s, "s"),
             ("dip below the low plateau", scores.dip_w, "W"),
+            ("deepest dip of a minute below its median", tuple(100 * dip for dip in scores.dip_depth), "%"),
         ):
             typer.echo(f"  {words}: measured {measured:.2f} {unit}, simulated {simulated:.2f} {unit}")

@@ -35,7 +35,6 @@ class Outcome(NamedTuple):
     x: Array
     objective: float
     bound: float
-    gap: float
     seconds: float
     nodes: int
     columns: int
@@ -180,14 +179,12 @@ class Problem:
                 "please report the case"
             )
         objective = float(info.objective_function_value) if found else np.inf
-        gap = abs(objective - bound) / max(abs(objective), 1e-9) if found else np.inf
         nodes = int(info.mip_node_count) if is_mip else 0
         return Outcome(
             word,
             x if found else np.empty(0),
             objective,
             float(bound),
-            gap,
             seconds,
             nodes,
             self.n_columns,
