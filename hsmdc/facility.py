@@ -17,6 +17,7 @@ Ints = npt.NDArray[np.integer]
 
 MINUTE_S = 60.0
 MOST_JOBS = 200_000_000  # 3.2 GB as ticks in 32 bits; a year of a 10 MW site is 3 million
+_MOST_TICKS = 2**53  # ticks are computed in float64
 _YEAR_ONE = np.datetime64("0001-01-01T00:00", "m")
 
 
@@ -158,11 +159,25 @@ def replay_schedule(config: Config, table: JobTable, offset_s: float, tick_s: fl
     ----------
     table : jobs that all fit the cluster
     offset_s : the table's zero in seconds from the start of the run
+
+    Raises
+    ------
+    InputError
+        A time beyond what ticks can count.
     """
-    arrival = np.ceil((table.arrival_s + offset_s) / tick_s).astype(np.int64)
-    duration = np.ceil(table.duration_s / tick_s).astype(np.int64)
+    arrival = _whole_ticks("arrival", table.arrival_s + offset_s, tick_s)
+    duration = _whole_ticks("duration", table.duration_s, tick_s)
     start = schedule(config.scheduler.policy, arrival, table.nodes, duration, config.site.nodes)
     return Schedule(arrival, start, start + duration, table.nodes, tick_s)
+
+
+def _whole_ticks(name: str, seconds: Floats, tick_s: float) -> npt.NDArray[np.int64]:
+    latest = float(np.abs(seconds).max(initial=0.0))
+    if latest >= _MOST_TICKS * tick_s:
+        raise InputError(
+            f"a job has the {name} {latest:g} s, which no run can hold; is the column in seconds?"
+        )
+    return np.ceil(seconds / tick_s).astype(np.int64)
 
 
 def job_columns(run: Schedule, span: Span) -> dict[str, npt.NDArray[Any]]:

@@ -24,7 +24,10 @@ _log = logging.getLogger(__name__)
 BAD_DURATION = "with missing or non-positive duration"
 BAD_NODES = "with missing or non-positive node count"
 BAD_ARRIVAL = "with missing or negative arrival"
+BAD_ID = "with a missing id, or one beyond 2^53"
 DUPLICATE_ID = "with a duplicate id (the first is kept)"
+
+_MOST = 2.0**53  # columns are read as float64, which names every whole number up to here
 
 LONGEST_TICKS = 2**27  # the scheduler's wheel holds one counter per tick of the longest job: 0.5 GB here
 SWF_MIN_COLUMNS = 18
@@ -106,7 +109,7 @@ class JobTable:
         kept = kept[np.argsort(arrival[kept], kind="stable")]
         return cls(
             arrival_s=arrival[kept],
-            nodes=np.ceil(width[kept]).astype(np.int64),
+            nodes=np.ceil(np.minimum(width[kept], _MOST)).astype(np.int64),
             duration_s=held[kept],
             id=number[kept].astype(np.int64),
             rejected=rejected,
@@ -224,6 +227,7 @@ def _sift(
     reject(BAD_DURATION, lambda k: ~((duration[k] > 0) & np.isfinite(duration[k])))
     reject(BAD_NODES, lambda k: ~((nodes[k] > 0) & np.isfinite(nodes[k])))
     reject(BAD_ARRIVAL, lambda k: ~((arrival[k] >= 0) & np.isfinite(arrival[k])))
+    reject(BAD_ID, lambda k: ~(np.abs(number[k]) <= _MOST))
     reject(DUPLICATE_ID, lambda k: _repeats(number[k]))
     return kept, rejected
 
@@ -273,7 +277,8 @@ def schedule(
     longest = int(duration.max(initial=1))
     if longest >= LONGEST_TICKS:
         raise InputError(
-            f"a job of {longest} ticks is longer than the scheduler's {LONGEST_TICKS - 1}; use a coarser tick"
+            f"a job of {longest} ticks is longer than the scheduler's {LONGEST_TICKS - 1}; shorten it, or use a "
+            "coarser tick"
         )
     slots = max(64, 1 << longest.bit_length())
     start = np.empty_like(arrival)

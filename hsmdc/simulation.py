@@ -1,6 +1,7 @@
 """`simulate`: a facility's year by the minute, from a configuration to a trace."""
 
 from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def simulate(
 def check_sources(
     *, utilization: float | None, base_rate: float | None, jobs: JobTable | None = None
 ) -> None:
-    """Refuse a base rate that is none, and more than one source of jobs.
+    """Refuse a base rate that is none, jobs that are no table, and more than one source of jobs.
 
     Raises
     ------
@@ -78,6 +79,13 @@ def check_sources(
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} were given together; give one source of jobs")
+    if jobs is not None and not isinstance(jobs, JobTable):
+        raise InputError(
+            f"jobs = {jobs!r} is no JobTable; read a log with read_jobs, or make one by JobTable.from_arrays"
+        )
+    for name, number in (("utilization", utilization), ("base_rate", base_rate)):
+        if number is not None and not isinstance(number, Real):
+            raise InputError(f"{name} = {number!r} is not a number")
     if base_rate is not None and not (np.isfinite(base_rate) and base_rate > 0):
         raise InputError(f"base_rate = {base_rate:g} must be a positive number of arrival events per minute")
 

@@ -64,7 +64,8 @@ def test_jobs_that_break_a_rule_are_counted_and_the_run_goes_on(replay, broken: 
             "log.csv",
             ("log.csv, line 2", "2 fields where the header has 3"),
         ),
-        ("arrival_s,nodes,duration_s\n0,1,1e18\n", "log.csv", ("longer than the scheduler's",)),
+        ("arrival_s,nodes,duration_s\n0,1,1e9\n", "log.csv", ("longer than the scheduler's",)),
+        ("arrival_s,nodes,duration_s\n0,1,1e18\n", "log.csv", ("which no run can hold",)),
     ],
 )
 def test_a_log_that_stops_the_run(replay, content: bytes | str, name: str, words: tuple[str, ...]) -> None:

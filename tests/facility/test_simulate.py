@@ -1,5 +1,6 @@
 """`simulate`: exact accounting against the job table, eq. 7, seeds, replay, spin-up, and wrong arguments."""
 
+import heapq
 import subprocess
 import sys
 
@@ -185,11 +186,45 @@ def test_the_real_logs_replay(shared_data, log: str) -> None:
         ({"base_rate": 1.0, "duration": "90s"}, "whole number of minutes"),
         ({"base_rate": 1.0, "duration": "-1D"}, "longer than zero"),
         ({"base_rate": 1.0, "duration": "a year"}, "is not a span of time"),
+        ({"utilization": "half"}, "utilization = 'half' is not a number"),
+        ({"base_rate": "2"}, "base_rate = '2' is not a number"),
+        ({"jobs": "log.swf"}, "jobs = 'log.swf' is no JobTable; read a log with read_jobs"),
     ],
 )
 def test_wrong_arguments_are_one_clear_error(arguments: dict, words: str) -> None:
     with pytest.raises(InputError, match=words):
         hsmdc.simulate(NLR, **arguments)
+
+
+@pytest.mark.parametrize("value", [1e17, 1e300])
+@pytest.mark.parametrize("column", ["arrival", "duration"])
+def test_times_that_no_run_can_hold_are_refused(column: str, value: float) -> None:
+    columns = {"arrival": [0.0, 0.0], "duration": [5.0, 5.0]} | {column: [5.0, value]}
+    jobs = JobTable.from_arrays(columns["arrival"], [1, 1], columns["duration"])
+    with pytest.raises(InputError, match=f"a job has the {column} .+ s, which no run can hold"):
+        hsmdc.simulate(NLR, jobs=jobs, duration="1h")
+
+
+def test_starts_are_those_of_a_plain_queue() -> None:
+    """Strict FIFO, recomputed job by job from the trace's own table, in a facility that is full for hours."""
+    trace = hsmdc.simulate(QUIET, utilization=0.7, duration="5D", seed=4)
+    columns = (trace[f"job_{name}"].values for name in ("arrival", "start", "end", "nodes"))
+    running: list[tuple[float, int]] = []
+    free, now, waited = 2840, 0.0, 0
+    for arrival, start, end, nodes in zip(*columns, strict=True):
+        now = max(now, arrival)
+        while running and (running[0][0] <= now or free < nodes):
+            freed_at, freed = heapq.heappop(running)
+            now, free = max(now, freed_at), free + freed
+        if free < nodes or now >= 5 * 86400:
+            assert np.isnan(start)
+            break
+        assert start == now
+        waited += now > arrival
+        free -= nodes
+        if not np.isnan(end):
+            heapq.heappush(running, (end, nodes))
+    assert waited > 1000
 
 
 def test_jobs_that_could_never_run_are_refused() -> None:

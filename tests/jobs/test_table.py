@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hsmdc.errors import InputError
-from hsmdc.jobs import JobTable
+from hsmdc.jobs import BAD_ID, JobTable, wider_than
 
 
 def test_a_fraction_of_a_node_is_rounded_up() -> None:
@@ -22,6 +22,22 @@ def test_columns_of_different_lengths_are_refused() -> None:
 def test_columns_are_one_dimensional_numbers(column: object) -> None:
     with pytest.raises(InputError, match="one-dimensional numbers"):
         JobTable.from_arrays(column, [1], [1])
+
+
+@pytest.mark.parametrize(
+    ("column", "rule"), [("nodes", wider_than(2840)), ("id", BAD_ID)], ids=["nodes", "id"]
+)
+@pytest.mark.parametrize("value", [2.0**60, 1e300])
+def test_numbers_beyond_64_bits_are_counted_and_never_wrap(column: str, rule: str, value: float) -> None:
+    columns = {name: [1.0, 1.0] for name in ("arrival_s", "nodes", "duration_s")} | {"id": [1.0, 2.0]}
+    table = JobTable.from_arrays(**columns | {column: [value, 3.0]}).for_cluster(2840)
+    assert table.rejected == {rule: 1}
+    assert len(table) == 1
+
+
+@pytest.mark.parametrize("missing", [np.nan, np.inf, -np.inf])
+def test_a_missing_id_is_counted(missing: float) -> None:
+    assert JobTable.from_arrays([0, 1], [1, 1], [5, 5], [missing, 7]).rejected == {BAD_ID: 1}
 
 
 def test_a_report_of_one_job_is_singular() -> None:
