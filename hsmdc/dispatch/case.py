@@ -422,6 +422,12 @@ def _check_deadlines(case: Case) -> None:
                 f"{block.name}: deadline_slot {block.deadline_slot} lies beyond the day's {shortest} slots; "
                 "leave it out for the end of the day"
             )
+    for work in case.deferrable:
+        end = case.deadline(work, len(case.horizon.days) - 1)
+        if work.gpu_hours and work.release_slot >= end:
+            raise ValueError(
+                f"{work.name}: release_slot {work.release_slot} leaves no slot before its deadline, slot {end}"
+            )
 
 
 def _check_memory(case: Case) -> None:

@@ -1,7 +1,7 @@
 """A day's base load and PUE from a simulated facility trace, in place of the constants of a case."""
 
 from datetime import timedelta, timezone
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import xarray as xr
 
 from hsmdc.config import Config, from_toml
 from hsmdc.dispatch.case import Case
+from hsmdc.dispatch.solver import check_choice
 from hsmdc.errors import InputError
 
 Array = npt.NDArray[np.float64]
@@ -55,6 +56,8 @@ def couple(
     InputError
         If the trace lacks a variable, an hour or a value; the message names it.
     """
+    check_choice("scale", scale, get_args(Scale))
+    check_choice("gpu_power", gpu_power, get_args(GpuPower))
     _require_series(trace)
     config = trace_config(trace)
     first = _first_instant(case, trace, day, config)
@@ -86,6 +89,8 @@ def trace_config(trace: xr.Dataset) -> Config | None:
 
 
 def _require_series(trace: xr.Dataset) -> None:
+    if not isinstance(trace, xr.Dataset):
+        raise InputError(f"trace = {trace!r} is no Dataset; read a file with open_trace")
     absent = [name for name in (*_SERIES, "time") if name not in trace.variables]
     if absent:
         raise InputError(f"the trace has no variable {absent[0]!r}; give a facility trace made by simulate")

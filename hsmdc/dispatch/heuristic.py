@@ -110,7 +110,10 @@ def _spread_deferrable(case: Case, fixed: FixedLoad) -> FixedLoad:
     gpus, it_kw = fixed.gpus.copy(), fixed.it_kw.copy()
     for block in case.deferrable:
         end = case.deadline(block, len(case.horizon.days) - 1)
-        level = block.gpu_hours / ((end - block.release_slot) * case.horizon.slot_h)
+        open_slots = max(
+            end - block.release_slot, 1
+        )  # none in a window before the release, with no hours due
+        level = block.gpu_hours / (open_slots * case.horizon.slot_h)
         gpus[block.release_slot : end] += level
         it_kw[block.release_slot : end] += level * block.utilization * case.site.gpu_power_kw
     return FixedLoad(gpus, it_kw)

@@ -1,6 +1,6 @@
 """Solve a case: from descriptors to a checked schedule with its proof."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hsmdc.dispatch.power import dispatch_power
 from hsmdc.dispatch.result import Proof, schedule_dataset
 from hsmdc.dispatch.runs import Run, chosen_runs, ideal_runs, with_runs
 from hsmdc.dispatch.scenarios import Scenario, scenario_named
-from hsmdc.dispatch.solver import Options
+from hsmdc.dispatch.solver import Options, check_choice
 from hsmdc.errors import ConfigError, SolverError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hsmdc.dispatch.coupling import GpuPower, Scale
 
 Method = Literal["milp", "heuristic"]
+Formulation = Literal["compact", "full"]
 
 
 def solve(
@@ -34,7 +35,7 @@ def solve(
     scale: "Scale" = "to-base",
     gpu_power: "GpuPower" = "trace",
     method: Method = "milp",
-    formulation: Literal["compact", "full"] = "compact",
+    formulation: Formulation = "compact",
     gap: float | None = None,
     time_limit_s: float | None = None,
     seed: int = 0,
@@ -75,6 +76,8 @@ def solve(
         If the case cannot be met (the message says what is short and by how much) or the time limit passed
         before any schedule was found.
     """
+    check_choice("method", method, get_args(Method))
+    check_choice("formulation", formulation, get_args(Formulation))
     if trace is not None:
         from hsmdc.dispatch.coupling import couple
 

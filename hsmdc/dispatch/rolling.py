@@ -5,7 +5,7 @@ day's tranche is due by its deadline; a task may work ahead within the window.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from hsmdc.dispatch.power import PowerPlan, dispatch_power
 from hsmdc.dispatch.result import Proof, schedule_dataset
 from hsmdc.dispatch.runs import Run, chosen_runs, task_loads, with_runs
 from hsmdc.dispatch.scenarios import Scenario, scenario_named
-from hsmdc.dispatch.solver import Options
+from hsmdc.dispatch.solver import Options, check_choice
 from hsmdc.dispatch.workload import tranche
 from hsmdc.errors import ConfigError, SolverError
 
@@ -98,6 +98,7 @@ def roll(
     SolverError
         If a window cannot be met, with the day it starts.
     """
+    check_choice("method", method, get_args(Method))
     chosen = scenario_named(scenario)
     if chosen.modes == "ideal":
         raise ConfigError("scenario S3 is no executable schedule; roll S4 or S6")
@@ -159,7 +160,8 @@ def _window_block(
     last = case.deadline(block, len(case.horizon.days) - 1)
     begin, close = max(block.release_slot, offset), min(last, end)
     open_slots, left = max(close - begin, 0), max(last - max(block.release_slot, offset), 1)
-    table = {key: value for key, value in table.items() if key != "deadline_slot"}
+    if close < last:  # the deadline stands in the last day of the horizon, beyond this window
+        table = {key: value for key, value in table.items() if key != "deadline_slot"}
     share = hours * open_slots / left
     return table | {"gpu_hours": share, "release_slot": min(begin, end) - offset}
 

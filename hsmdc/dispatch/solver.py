@@ -7,25 +7,59 @@ is made anew when the count changes.
 """
 
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from hsmdc.errors import SolverError
+from hsmdc.errors import ConfigError, SolverError
 
 Array = npt.NDArray[Any]
 Status = Literal["optimal", "time limit", "infeasible", "no solution"]
 
 
-class Options(NamedTuple):
-    """Solver settings; `gap` is relative, `time_limit_s` wall seconds."""
+MOST_SEED = 2**31 - 1  # HiGHS keeps it in 32 bits
+
+
+@dataclass(frozen=True)
+class Options:
+    """Solver settings; `gap` is relative, `time_limit_s` wall seconds.
+
+    Raises
+    ------
+    ConfigError
+        A setting the solver would refuse, or take for another without a word.
+    """
 
     gap: float = 1e-5
     time_limit_s: float | None = None
     seed: int = 0
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.gap >= 0:
+            raise ConfigError(f"gap = {self.gap} must be 0 or more, such as 1e-4")
+        if self.time_limit_s is not None and not self.time_limit_s >= 0:
+            raise ConfigError(f"time_limit_s = {self.time_limit_s} must be 0 or more seconds")
+        if not 0 <= self.seed <= MOST_SEED:
+            raise ConfigError(f"seed = {self.seed} must lie in 0 … {MOST_SEED} for the solver")
+        if self.threads < 1:
+            raise ConfigError(f"threads = {self.threads} must be 1 or more")
+
+
+def check_choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Refuse a word that names none of the choices.
+
+    Raises
+    ------
+    ConfigError
+    """
+    choices = tuple(allowed)
+    if value not in choices:
+        raise ConfigError(f"{name} = {value!r} is unknown; take {' or '.join(map(repr, choices))}")
 
 
 class Outcome(NamedTuple):
@@ -124,7 +158,7 @@ class Problem:
         }
         for key, value in settings.items():
             _require(highs.setOptionValue(key, value), f"option {key} = {value}")
-        _require(highs.passModel(self._lp()), "the model")
+        _require(highs.passModel(self._lp()), "the model; is a number of the case beyond 1e15?")
         begun = time.perf_counter()
         _require(highs.run(), "the run")
         seconds = time.perf_counter() - begun

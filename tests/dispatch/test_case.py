@@ -46,6 +46,18 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"inference": [{"name": "chat", "gpus": (1.0, 2.0)}]}, "inference chat: gpus has 2 values"),
     ({"deferrable": [{"name": "LLM-A-13B", "gpu_hours": 1.0, "gpus_max": 4.0}]}, "is used twice"),
     ({"task": []}, "nothing to plan"),
+    (
+        {
+            "deferrable": [
+                {"name": "x", "gpu_hours": 1, "gpus_max": 4, "release_slot": 20, "deadline_slot": 9}
+            ]
+        },
+        "x: release_slot 20 leaves no slot before its deadline, slot 9",
+    ),
+    (
+        {"deferrable": [{"name": "x", "gpu_hours": 1, "gpus_max": 4, "release_slot": 24}]},
+        "leaves no slot before",
+    ),
     ({"horizon": {"slot_h": 1e-300}}, "slots of 1e-300 h are too short; a minute"),
     ({"profiles": {"start": "tomorrow"}}, "profiles.start = 'tomorrow': no ISO time"),
     ({"profiles": {"start": "now"}}, "no ISO time"),

@@ -9,7 +9,7 @@ import xarray as xr
 from hsmdc.config import load_config, to_toml
 from hsmdc.dispatch import couple, solve
 from hsmdc.dispatch.case import Case
-from hsmdc.errors import InputError
+from hsmdc.errors import ConfigError, InputError
 from hsmdc.traces import trace_dataset
 
 
@@ -118,6 +118,12 @@ def test_bad_day_and_scale(aidc: Case) -> None:
     for day in ("2018-07-04T00:00Z", "2018-07-04T00:00+02:00", "NaT"):
         with pytest.raises(InputError, match=r"must be a local date without a time zone"):
             couple(aidc, synthetic(), day=day)
+    with pytest.raises(ConfigError, match=r"scale = 'to_base' is unknown; take 'to-base' or 'none'"):
+        couple(aidc, synthetic(), day="2018-07-04", scale="to_base")
+    with pytest.raises(ConfigError, match=r"gpu_power = 'node' is unknown; take 'trace' or 'case'"):
+        couple(aidc, synthetic(), day="2018-07-04", gpu_power="node")
+    with pytest.raises(InputError, match=r"trace = 'year.nc' is no Dataset; read a file with open_trace"):
+        couple(aidc, "year.nc", day="2018-07-04")
     with pytest.raises(InputError, match=r'take scale "none"'):
         couple(aidc.replace(site={"base_it_kw": 0.0}), synthetic(), day="2018-07-04")
     with pytest.raises(InputError, match=r"does not divide a slot"):

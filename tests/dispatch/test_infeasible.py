@@ -1,6 +1,8 @@
 """What cannot be met is said in words, with amounts that are right."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -114,6 +116,29 @@ def test_scenario_needs_its_battery(aidc: Case) -> None:
     with pytest.raises(ConfigError, match=r"scenario S6 uses a battery; add \[battery\]"):
         solve(bare, "S6")
     assert float(solve(bare, "S1").cost_usd) == pytest.approx(473.03, abs=0.05)
+
+
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"gap": -1.0}, "gap = -1.0 must be 0 or more"),
+    ({"gap": math.nan}, "gap = nan must be 0 or more"),
+    ({"time_limit_s": -5.0}, "time_limit_s = -5.0 must be 0 or more seconds"),
+    ({"time_limit_s": math.nan}, "time_limit_s = nan must be"),
+    ({"seed": -1}, "seed = -1 must lie in 0 … 2147483647"),
+    ({"seed": 2**31}, "seed = 2147483648 must lie in"),
+    ({"threads": 0}, "threads = 0 must be 1 or more"),
+    ({"method": "lp"}, "method = 'lp' is unknown; take 'milp' or 'heuristic'"),
+    ({"formulation": "dense"}, "formulation = 'dense' is unknown; take 'compact' or 'full'"),
+]
+
+
+@pytest.mark.parametrize(("setting", "words"), SETTINGS, ids=[words[:20] for _, words in SETTINGS])
+def test_settings_are_refused_before_the_solver_sees_them(
+    aidc: Case, setting: dict[str, Any], words: str
+) -> None:
+    for other in ("milp", "heuristic"):
+        with pytest.raises(ConfigError) as caught:
+            solve(aidc, **({"method": other} | setting))
+        assert words in str(caught.value)
 
 
 def test_unknown_scenario(aidc: Case) -> None:

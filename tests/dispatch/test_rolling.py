@@ -1,6 +1,7 @@
 """Several days by a rolling window: rules kept over the whole horizon, state carried over midnight."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -88,10 +89,35 @@ def test_fine_tuning_is_served_over_the_days(small_days: Case) -> None:
     assert check_schedule(case, schedule) == []
 
 
+@pytest.mark.parametrize("method", ["milp", "heuristic"])
+@pytest.mark.parametrize("window_days", [1, 2, 3])
+@pytest.mark.parametrize("release_slot", [0, 8, 13])
+def test_fine_tuning_keeps_its_window_where_rolling_windows_end(
+    small_days: Case, release_slot: int, window_days: int, method: Literal["milp", "heuristic"]
+) -> None:
+    """Power is cheapest after the deadline, and the release may lie beyond the first windows."""
+    price = np.array(small_days.profiles.price_usd_per_mwh)
+    price[[5, 11, 16, 17]] = -500.0
+    block = {
+        "name": "lora",
+        "gpu_hours": 12.0,
+        "gpus_max": 2.0,
+        "release_slot": release_slot,
+        "deadline_slot": 4,
+    }
+    case = small_days.replace(deferrable=[block], profiles={"price_usd_per_mwh": tuple(price)})
+    schedule = roll(case, "S5", window_days=window_days, method=method)
+    served = schedule["deferrable_gpus"].to_numpy()[0] * 4
+    assert served[release_slot:16].sum() == pytest.approx(12.0)
+    assert served.sum() == pytest.approx(12.0)
+
+
 def test_refusals(small_days: Case) -> None:
     with pytest.raises(ConfigError, match="S3 is no executable schedule"):
         roll(small_days, "S3")
     with pytest.raises(ConfigError, match="window_days = 0"):
         roll(small_days, window_days=0)
+    with pytest.raises(ConfigError, match="method = 'lp' is unknown; take 'milp' or 'heuristic'"):
+        roll(small_days, method="lp")
     with pytest.raises(SolverError, match="window from day 1:"):
         roll(small_days.replace(site={"gpu_total": 1}))
