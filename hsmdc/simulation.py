@@ -151,7 +151,10 @@ def _replay(
     else:
         minutes = -(-int(run.end.max()) // round(facility.MINUTE_S / _REPLAY_TICK_S))
         if minutes < 1:
-            raise InputError(f"every job of {table.source} ends before start = {first}; start earlier")
+            raise InputError(
+                f"every job of {table.source} ends before start = {np.datetime_as_string(first, 'auto')}; the log "
+                f"begins at {np.datetime_as_string(epoch, 'auto')}: start earlier"
+            )
     facts = {"job_source": table.source, "rejected_jobs": table.rejection_report() or "none"}
     return checked_span(first, minutes), run, facts
 

@@ -112,7 +112,8 @@ def _first_instant(case: Case, trace: xr.Dataset, day: str | None, config: Confi
     if day is None:
         if len(times) * _step(trace) > np.timedelta64(round(case.horizon.hours * 3600), "s"):
             raise InputError(
-                f"the trace runs from {times[0]} to {times[-1]}; give the day to plan, such as 2018-07-04"
+                f"the trace runs from {times[0].astype('datetime64[m]')} to {times[-1].astype('datetime64[m]')}; "
+                "give the day to plan, such as 2018-07-04"
             )
         return np.datetime64(times[0])
     try:

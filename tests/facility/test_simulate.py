@@ -227,6 +227,13 @@ def test_starts_are_those_of_a_plain_queue() -> None:
     assert waited > 1000
 
 
+def test_a_start_after_the_log_says_when_the_log_begins() -> None:
+    jobs = JobTable.from_arrays([0.0], [1], [60.0], epoch=np.datetime64("2007-01-30T16:37:58", "ns"))
+    words = "ends before start = 2018-01-01; the log begins at 2007-01-30T16:37:58: start earlier"
+    with pytest.raises(InputError, match=words):
+        hsmdc.simulate(NLR, jobs=jobs, start="2018-01-01")
+
+
 def test_jobs_that_could_never_run_are_refused() -> None:
     narrow = {"base": NLR, "site": {"nodes": 100, "rated_mw": 1.0}}
     with pytest.raises(InputError, match="jobs of 256 nodes can never run on 100 nodes"):
