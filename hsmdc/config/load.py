@@ -161,7 +161,7 @@ def _follows(detail: Any) -> bool:
 
 
 def _in_words(detail: Any, model: type[BaseModel]) -> str:
-    path, siblings = _walk(model, detail["loc"])
+    path, siblings = _walk(model, detail["loc"], own_last=detail["type"] in ("extra_forbidden", "missing"))
     key = ".".join(path)
     given = detail.get("input")
     match detail["type"]:
@@ -177,18 +177,22 @@ def _in_words(detail: Any, model: type[BaseModel]) -> str:
     return f"{key or 'configuration'}{shown}: {message}"
 
 
-def _walk(model: type[BaseModel], location: tuple[Any, ...]) -> tuple[list[str], list[str]]:
+def _walk(
+    model: type[BaseModel], location: tuple[Any, ...], *, own_last: bool
+) -> tuple[list[str], list[str]]:
     """An error's location as the user wrote it, and the names allowed where it ends.
 
-    Pydantic puts the chosen law of a union into the location; nobody wrote that, so it is left out.
+    Pydantic puts the chosen law of a union into the location; nobody wrote that, so it is left out. `own_last`: the
+    last part is a key, whether or not any model has it.
     """
     path: list[str] = []
     models: list[type[BaseModel]] = [model]
     for position, part in enumerate(location):
         fields = [m.model_fields[part] for m in models if part in m.model_fields]
-        if fields or isinstance(part, int) or position == len(location) - 1:
+        last = position == len(location) - 1
+        if fields or isinstance(part, int) or (last and own_last):
             path.append(str(part))
-        if position == len(location) - 1:
+        if last:
             break
         if fields:
             models = [inner for field in fields for inner in _models_in(field.annotation)]

@@ -178,11 +178,25 @@ class CoolingPart(Section):
     tau_s: Positive = Field(description="τ, lag time constant [s]; an assumption, no public data gives it")
 
 
+class Hvac(CoolingPart):
+    """Air handling: α and τ unless given."""
+
+    fraction: NonNegative = 0.12
+    tau_s: Positive = 300.0
+
+
+class Chiller(CoolingPart):
+    """Chillers: α and τ unless given."""
+
+    fraction: NonNegative = 0.18
+    tau_s: Positive = 900.0
+
+
 class Cooling(Section):
     """Cooling and auxiliary load (paper eqs. 8 and 9)."""
 
-    hvac: CoolingPart = CoolingPart(fraction=0.12, tau_s=300.0)
-    chiller: CoolingPart = CoolingPart(fraction=0.18, tau_s=900.0)
+    hvac: Hvac = Hvac()
+    chiller: Chiller = Chiller()
     dead_time_s: NonNegative = 90.0
     auxiliary_fraction: NonNegative = 0.05
     sensitivity: float = Field(default=0.25, description="β_T")

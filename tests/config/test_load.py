@@ -42,6 +42,12 @@ def test_another_law_replaces_the_whole_table() -> None:
     assert config.jobs.nodes.model_dump() == {"law": "empirical", "sizes": (2,), "pmf": (1.0,)}
 
 
+def test_one_number_of_a_defaulted_table_can_be_set_alone() -> None:
+    cooling = load_config({"base": "nlr-colocation-10mw", "cooling": {"chiller": {"fraction": 0.2}}}).cooling
+    assert (cooling.chiller.fraction, cooling.chiller.tau_s) == (0.2, 900.0)
+    assert (cooling.hvac.fraction, cooling.hvac.tau_s) == (0.12, 300.0)
+
+
 def test_a_circle_of_bases_is_refused(tmp_path: Path) -> None:
     for one, other in (("a", "b"), ("b", "a")):
         (tmp_path / f"{one}.toml").write_text(f'base = "{other}.toml"\n')
@@ -64,6 +70,10 @@ def test_a_circle_of_bases_is_refused(tmp_path: Path) -> None:
         (
             {"jobs": {"nodes": {"law": "empirical", "sizes": [1, 2], "pmf": [0.7, 0.7]}}},
             "jobs.nodes.pmf: .* sum to 1.4",
+        ),
+        (
+            {"jobs": {"nodes": {"law": "empirical", "sizes": [2, 2], "pmf": [0.5, 0.5]}}},
+            "jobs.nodes: sizes must rise",
         ),
         ({"arrivals": {"hour_of_day": [1.0, 2.0]}}, "arrivals.hour_of_day has 2 entries"),
         ({"arrivals": {"day_of_week": [0.0] * 7}}, "all factors are zero"),
