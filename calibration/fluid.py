@@ -147,7 +147,7 @@ def fit_fluid(
         hourly = busy.reshape(-1, _STEPS_PER_HOUR).mean(axis=1)
         weight = np.sqrt(_DISPERSION * np.maximum(hourly, 30.0) + _HOURLY_FLOOR**2)
         scatter = (hourly - hourly_busy) / weight
-        clear = known & (hourly > 50.0) & (hourly < 0.85 * capacity)
+        clear = known & clear_hours(hourly, capacity)
         parts = [scatter[known], _roughness(unknowns, seen), _duration_hints(unknowns, scatter, clear)]
         if week is not None:
             parts.append(_week_misfit(model, inflow * week.load_ratio, unknowns, week))
@@ -186,6 +186,11 @@ def _week_misfit(model: FluidModel, inflow: Floats, unknowns: Floats, week: Week
             (quantiles - week.year_quantiles) / _YEAR_QUANTILE_SD,
         ]
     )
+
+
+def clear_hours(busy: Floats, capacity: float) -> npt.NDArray[np.bool_]:
+    """Hours whose scatter about the fluid curve is that of the jobs: neither near empty nor near full."""
+    return (busy > 50.0) & (busy < 0.85 * capacity)
 
 
 def _duration_hints(unknowns: Floats, scatter: Floats, clear: npt.NDArray[np.bool_]) -> Floats:

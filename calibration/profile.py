@@ -15,12 +15,20 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from hsmdc import facility, laws, profiles
-from hsmdc.calibration.fluid import STEP_MIN, YEAR_QUANTILES, FluidFit, WeekCurves, fit_fluid, hour_covariance
+from hsmdc.calibration.fluid import (
+    STEP_MIN,
+    YEAR_QUANTILES,
+    FluidFit,
+    WeekCurves,
+    clear_hours,
+    fit_fluid,
+    hour_covariance,
+)
 from hsmdc.calibration.occupancy import fit_occupancy
 from hsmdc.config import Config, load_config
 from hsmdc.config.sections import ExponentialNodes, LognormalDuration
 from hsmdc.errors import CalibrationError, InputError
-from hsmdc.span import Span
+from hsmdc.span import Span, generated_span
 from hsmdc.validation.references import Reference
 from hsmdc.validation.series import as_series, averaged
 
@@ -33,6 +41,7 @@ _ROUNDS = 4
 _SLOT_PERCENTILES = (np.arange(52) + 0.5) / 52 * 100
 _SHORTEST_SERIES_H = 8 * 168
 _NARROWEST = -2.0  # quadratic coefficient of the node law: narrower, and no job of another size is ever drawn
+_WIDEST = 0.5  # wider, and the law falls apart into the smallest and the largest size
 _OCCUPANCY_TOLERANCE = 0.03
 _PLATEAU = 0.99  # of the power with every node busy
 
@@ -83,6 +92,8 @@ def fit_profile(base: "str | Config", reference: Reference) -> ProfileFit:
     )
     nodes, dispersion = _node_law(config, reference, level, fluid, to_nodes(hourly_mw), duration)
     tree = _tree(config, reference, idle_w, busy_w, fluid, nodes, duration)
+    if _starts_empty(to_nodes(hourly_mw)):
+        tree["scheduler"] = tree.get("scheduler", {}) | {"spin_up_days": 0.0}
     tree["residual"], plateau = _residual(tree, reference, level, hourly_mw, full_mw)
     record = {
         "fitted_level": level,
@@ -227,7 +238,12 @@ def _node_law(
     node_hours = reference.statistic("occupancy", level) * config.site.nodes * 24
     node_hours /= reference.statistic("jobs_per_day", level)
     mean_nodes = node_hours / (laws.duration_law(duration).moment() / 60)
-    clear = (fluid.busy > 50) & (fluid.busy < 0.85 * config.site.nodes) & np.isfinite(hourly_busy)
+    clear = clear_hours(fluid.busy, config.site.nodes) & np.isfinite(hourly_busy)
+    if not clear.any():
+        raise CalibrationError(
+            "node counts: no hour of the reference lies between nearly empty and nearly full, so its scatter tells "
+            "nothing of them; give a reference of another level, or take the jobs from a log (calibrate jobs)"
+        )
     scatter = float(np.var((hourly_busy - fluid.busy)[clear] / np.sqrt(fluid.busy[clear])))
     dispersion = scatter / hour_covariance(duration.median_h, duration.sigma, 0)
     return _exponential_nodes(mean_nodes, dispersion), dispersion
@@ -251,7 +267,12 @@ def _exponential_nodes(mean: float, dispersion: float) -> ExponentialNodes:
         raise CalibrationError(
             f"node count: the data ask for {mean:.3g} nodes per job; check occupancy, jobs per day and node count"
         )
-    quadratic = _NARROWEST if spread(_NARROWEST) > 0 else brentq(spread, _NARROWEST, 0.5)
+    if spread(_NARROWEST) >= 0:
+        quadratic = _NARROWEST
+    elif spread(_WIDEST) <= 0:
+        quadratic = _WIDEST
+    else:
+        quadratic = brentq(spread, _NARROWEST, _WIDEST)
     found = of(quadratic)
     return found.model_copy(update={"linear": _rounded(found.linear, 6), "quadratic": _rounded(quadratic, 6)})
 
@@ -285,9 +306,14 @@ def _tree(
         "nodes": nodes.model_dump(mode="json"),
         "duration": duration.model_dump(mode="json"),
     }
-    tree["scheduler"] = {"policy": "fifo", "spin_up_days": 0.0}
-    tree["residual"] = {"sigma_mw": 0.0}
     return tree
+
+
+def _starts_empty(hourly_busy: Floats) -> bool:
+    """Whether the facility began without jobs, as a simulated reference does: its first hour is far below the same
+    hour of the later weeks."""
+    later = hourly_busy[168::168]
+    return bool(hourly_busy[0] < 0.5 * np.nanmedian(later))
 
 
 def _residual(
@@ -299,24 +325,19 @@ def _residual(
     measures how long the residual lasts. Both are matched by fixed-point rounds on simulated years.
     """
     config = load_config(tree)
-    span = Span(reference.start.astype("datetime64[m]"), hourly_mw.size * 60, 0)
+    span = generated_span(config, reference.start, f"{hourly_mw.size}h")
     p90 = reference.statistic("p90_mw", level)
     seen = _plateau_scatter(hourly_mw, full_mw)
     if not (reference.statistics_step_s == 60 and p90 > full_mw and np.isfinite(seen)):
         _log.info("no plateau in the reference: the minute residual stays that of the base configuration")
         return config.residual.model_dump(mode="json"), {}
     busy = _busy_years(config, span, reference.statistic("occupancy", level))
-    quiet = float(np.mean([_plateau_scatter(_hours(config, b, span, s), full_mw) for s, b in busy]))
+    calm = _with_residual(config, sigma_mw=0.0)
+    quiet = float(np.mean([_plateau_scatter(_hours(calm, b, span, s), full_mw) for s, b in busy]))
     sigma, last_min = 0.06, 4.0
     for _ in range(_ROUNDS):
-        trial = config.model_copy(
-            update={
-                "residual": config.residual.model_copy(
-                    update={"sigma_mw": sigma, "decorrelation_min": last_min}
-                )
-            }
-        )
-        minutes = [facility.it_power_mw(trial, b.copy(), span.first, s) for s, b in busy]
+        trial = _with_residual(config, sigma_mw=sigma, decorrelation_min=last_min)
+        minutes = [facility.it_power_mw(trial, b, span.start, s) for s, b in busy]
         got = float(np.mean([_plateau_scatter(m.reshape(-1, 60).mean(axis=1), full_mw) for m in minutes]))
         above = float(np.mean([np.percentile(m, 90) for m in minutes])) - full_mw
         wanted = max(seen**2 - quiet**2, 1e-8) / max(got**2 - quiet**2, 1e-8)
@@ -324,6 +345,10 @@ def _residual(
         sigma *= float((p90 - full_mw) / above)
     found = {"sigma_mw": _rounded(sigma, 3), "decorrelation_min": _rounded(last_min, 3)}
     return found, {"plateau_hourly_sd_mw": seen, "plateau_hourly_sd_without_residual_mw": quiet}
+
+
+def _with_residual(config: Config, **values: float) -> Config:
+    return config.model_copy(update={"residual": config.residual.model_copy(update=values)})
 
 
 def _busy_years(config: Config, span: Span, occupancy: float) -> list[tuple[int, Floats]]:
@@ -334,12 +359,12 @@ def _busy_years(config: Config, span: Span, occupancy: float) -> list[tuple[int,
             config, occupancy, start=span.start, duration=f"{span.minutes}min", seed=seed
         ).base_rate
         run = facility.generate_schedule(config, span, shape, rate, seed)
-        years.append((seed, facility.busy_nodes(run, span.total)))
+        years.append((seed, facility.busy_nodes(run, span.total)[span.spin_up :]))
     return years
 
 
 def _hours(config: Config, busy: Floats, span: Span, seed: int) -> Floats:
-    return np.asarray(facility.it_power_mw(config, busy, span.first, seed).reshape(-1, 60).mean(axis=1))
+    return np.asarray(facility.it_power_mw(config, busy, span.start, seed).reshape(-1, 60).mean(axis=1))
 
 
 def _plateau_scatter(hourly_mw: Floats, full_mw: float) -> float:

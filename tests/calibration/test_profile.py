@@ -9,7 +9,7 @@ import xarray as xr
 from hsmdc import laws, simulate
 from hsmdc.calibration import fit_profile
 from hsmdc.calibration.fluid import FluidModel, fit_fluid
-from hsmdc.calibration.profile import _hourly_means, user_reference
+from hsmdc.calibration.profile import _exponential_nodes, _hourly_means, user_reference
 from hsmdc.config import load_config
 from hsmdc.errors import CalibrationError, InputError
 from hsmdc.kernels.fluid import fluid_fifo
@@ -96,7 +96,10 @@ def test_recovers_a_known_site(known_site) -> None:
     reference = user_reference(
         reference_from_series(power, name="known", utilization=0.5), trace.attrs["occupancy"], jobs_per_day
     )
-    fit = fit_profile("paper", reference)
+    fit = fit_profile({"base": "paper", "residual": {"sigma_mw": 0.05}}, reference)
+    # Hourly power says nothing of the minutes, and this site did not begin empty: both stay those of the base.
+    assert fit.config.residual.sigma_mw == 0.05
+    assert fit.config.scheduler == load_config("paper").scheduler
     jobs, wanted = fit.config.jobs, load_config(truth).jobs
     # Node-hours per job are exact by construction; mean duration is what hourly data can tell.
     assert fit.record["mean_nodes"] * fit.record["mean_duration_h"] == pytest.approx(
@@ -130,7 +133,21 @@ def test_the_shipped_preset_is_what_the_command_finds() -> None:
     )
     assert found.jobs.duration.median_h == pytest.approx(shipped.jobs.duration.median_h, rel=0.05)
     assert found.site == shipped.site
+    assert found.scheduler == shipped.scheduler
+    assert shipped.scheduler.spin_up_days == 0  # the reference began empty
     assert found.residual.sigma_mw == pytest.approx(shipped.residual.sigma_mw, rel=0.03)
+
+
+@pytest.mark.parametrize(("mean", "dispersion"), [(4.3, 4.0), (3.0, 6.0), (20.0, 60.0), (4.0, 500.0)])
+def test_node_laws_have_their_mean_and_as_near_a_spread_as_there_is(mean: float, dispersion: float) -> None:
+    law = laws.nodes_law(_exponential_nodes(mean, dispersion))
+    assert law.moment() == pytest.approx(mean, rel=1e-4)
+    spread = law.moment(2) / law.moment()
+    least, most = 1.3 * mean, 20 * mean
+    if least < dispersion < most:
+        assert spread == pytest.approx(dispersion, rel=1e-3)
+    else:
+        assert (spread > dispersion) == (dispersion <= least)
 
 
 def test_a_reference_without_what_is_needed_is_refused() -> None:

@@ -152,15 +152,17 @@ def test_all_edges_never_cost_more_than_pruned(small_case: Callable[..., Case], 
     assert every <= pruned + 1e-7
 
 
-@pytest.mark.parametrize("seed", range(200, 230))
-def test_heuristic_never_beats_the_optimum(small_case: Callable[..., Case], seed: int) -> None:
-    case = small_case(seed)
-    best = cost_or_inf(case, "S6")
-    try:
-        found = float(solve(case, "S6", method="heuristic", seed=seed).cost_usd)
-    except SolverError:
-        pytest.skip("the heuristic found no schedule")
-    assert found >= best - 1e-7
+def test_heuristic_never_beats_the_optimum_and_seldom_finds_nothing(small_case: Callable[..., Case]) -> None:
+    feasible = found = 0
+    for seed in range(200, 230):
+        case = small_case(seed)
+        best = cost_or_inf(case, "S6")
+        quick = cost_or_inf(case, "S6", method="heuristic", seed=seed)
+        assert quick >= best - 1e-7, f"seed {seed}"
+        feasible += math.isfinite(best)
+        found += math.isfinite(quick)
+    assert feasible >= 20
+    assert found >= 0.8 * feasible
 
 
 def test_heuristic_reaches_the_optimum_of_the_published_case(
